@@ -1,0 +1,151 @@
+package transcript
+
+import "time"
+
+// Usage is what a vendor charged, in tokens. Input includes CachedInput and
+// CacheWrite, Output includes Reasoning: nothing is added twice.
+type Usage struct {
+	Input       int64 `json:"input_tokens"`
+	CachedInput int64 `json:"cached_input_tokens"`
+	CacheWrite  int64 `json:"cache_write_input_tokens"`
+	Output      int64 `json:"output_tokens"`
+	Reasoning   int64 `json:"reasoning_output_tokens"`
+	Total       int64 `json:"total_tokens"`
+}
+
+// Plus gives u + v.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.CachedInput + v.CachedInput, u.CacheWrite + v.CacheWrite,
+		u.Output + v.Output, u.Reasoning + v.Reasoning, u.Total + v.Total}
+}
+
+// Minus gives u − v, no figure below zero.
+func (u Usage) Minus(v Usage) Usage {
+	d := func(a, b int64) int64 { return max(0, a-b) }
+	return Usage{d(u.Input, v.Input), d(u.CachedInput, v.CachedInput), d(u.CacheWrite, v.CacheWrite),
+		d(u.Output, v.Output), d(u.Reasoning, v.Reasoning), d(u.Total, v.Total)}
+}
+
+// Base says where a rollout's history begins: in the first lines of another.
+type Base struct {
+	RolloutID string `json:"rollout_id"`
+	Ordinal   int64  `json:"ordinal"` // lines with a smaller ordinal belong to the history
+	Offset    int64  `json:"offset"`  // logical byte offset of the same cut; 0 where not told
+}
+
+// Counts are the items of a thread's current branch by kind, and what could
+// not be read.
+type Counts struct {
+	User         int `json:"user"`
+	Assistant    int `json:"assistant"`
+	ToolCalls    int `json:"tool_calls"`
+	ToolResults  int `json:"tool_results"`
+	Reasoning    int `json:"reasoning"`
+	Compactions  int `json:"compactions"`
+	Unknown      int `json:"unknown"`
+	DamagedLines int `json:"damaged_lines"`
+}
+
+// Facts is what the lines of one rollout, read so far, say of it as a whole.
+type Facts struct {
+	ThreadID   string
+	Session    string // umbrella id that several threads may share
+	CLIVersion string // of the creator
+	Originator string // which program wrote it
+	Source     string // cli, vscode, exec, subagent:…, as told
+	Provider   string
+	Cwd        string // newest, as written
+	Model      string // newest
+	Effort     string // newest reasoning effort
+	GitBranch  string
+	GitCommit  string
+	GitURL     string
+
+	ForkedFrom string // thread id
+	Parent     string // thread id of the spawner, sub-agents only
+	Nickname   string // sub-agents only
+	Subagent   bool
+	Base       *Base // nil: the history begins in this rollout
+	Paginated  bool
+
+	Created time.Time // UTC, from the header
+	Updated time.Time // UTC, newest line
+
+	FirstUser string // first own request, ≤ 400 bytes, IDE context stripped
+	Title     string // a name given inside the rollout
+
+	Usage        Usage   // spent by this rollout's own turns
+	BaseUsage    Usage   // spent before by what it inherited, as its own counters tell
+	ModelCalls   int     // answers that Usage adds up
+	Window       int     // usable window reported newest, tokens; 0 unknown
+	AutoCompact  int     // limit reported newest, tokens; 0 unknown
+	ContextNow   int64   // tokens the next request starts from; 0 unknown
+	QuotaPercent float64 // highest rate-limit share reported newest, 0–100; 0 unknown
+
+	Turns       int // live turns so far; turns with a higher number were rolled back
+	Images      int
+	Compactions int
+	Rollbacks   int
+	Injected    int    // messages that no person wrote, left out
+	CopyOf      string // parent thread whose lines were copied to the front; empty if none
+}
+
+// Rollout is one file of a thread as the store knows it.
+type Rollout struct {
+	ID       string // the id in the file name: thread id, or the second id of a reverted thread
+	Path     string
+	Archived bool
+	Facts    Facts
+}
+
+// Thread is one conversation with the figures of its current branch.
+type Thread struct {
+	ID        string
+	RolloutID string // head: the rollout that holds the newest branch
+	Path      string // of the head
+	Archived  bool
+	Gone      bool // the rollout was deleted; what we kept is all there is
+
+	Title                          string
+	Cwd                            string // as shown: normalised
+	Workspace                      string // key by which threads are grouped, see WorkspaceKey
+	Model                          string // newest; "unknown" when no line tells
+	CLIVersion, Originator, Source string
+	Session                        string
+	Parent, ForkedFrom, Nickname   string
+	Subagent                       bool
+	GitBranch, GitCommit, GitURL   string
+
+	State   State
+	Created time.Time
+	Updated time.Time
+	Turns   int
+
+	Usage, OwnUsage Usage
+	SubagentUsage   Usage // of all threads it spawned
+	ModelCalls      int
+	Window          int
+	AutoCompact     int
+	ContextTokens   int64
+	Counts          Counts
+
+	Tokens       map[string]int64 // per encoding name: what Migrates, current branch
+	ShrunkTokens map[string]int64 // the same with long tool output shrunk
+	Migrated     int              // number of items that Tokens counts
+	LastSeq      int64            // thread position of the newest item
+	Subagents    int
+	BaseMissing  string // rollout id of a base that isn't here; empty if complete
+}
+
+// Message is an item as part of a thread: numbered through the whole branch.
+type Message struct {
+	Item
+	ID         int64  // row in the store
+	RolloutID  string // where it is written
+	Position   int64  // 1-based within the thread, rising
+	ThreadTurn int    // 1-based within the thread, 0 before the first request
+	Tokens     int    // o200k_base, of Body (and Name)
+	Hash       string // first 16 bytes of SHA-256 of Body, hex
+	Ref        string // om_<last 8 of the rollout id>.<seq>
+	Gone       bool   // Codex no longer has it in the file
+}

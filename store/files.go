@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+const checkpointColumns = `id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, head_len, head, tail_len, tail,
+	size, mtime_ns, ctime_ns, dev, ino, pending, state, reason, parser, parser_version, awaits_parent`
+
+// Checkpoint gives where reading of a rollout stands; ErrNotFound if it was
+// never read.
+func (db *DB) Rollout(ctx context.Context, rolloutID string) (Checkpoint, error) {
+	return db.checkpoint(ctx, "rollout_id=?", rolloutID)
+}
+
+func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg)
+	if err != nil {
+		return Checkpoint{}, db.wrap("read a checkpoint", err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return Checkpoint{}, db.wrap("read a checkpoint", err)
+		}
+		return Checkpoint{}, ErrNotFound
+	}
+	c, err := scanCheckpoint(rows)
+	return c, db.wrap("read a checkpoint", err)
+}
+
+func scanCheckpoint(rows *sql.Rows) (c Checkpoint, err error) {
+	var dev, ino int64
+	err = rows.Scan(&c.Row, &c.RolloutID, &c.ThreadID, &c.Stamp, &c.Home, &c.Path, &c.Form, &c.Archived, &c.Generation, &c.GenerationSeq, &c.LastSeq,
+		&c.Cursor.Offset, &c.Cursor.Line, &c.Cursor.HeadLen, &c.Cursor.Head, &c.Cursor.TailLen, &c.Cursor.Tail,
+		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &c.State, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent)
+	c.Dev, c.Ino = uint64(dev), uint64(ino)
+	return c, err
+}
+
+// Checkpoints gives every rollout that was ever read, without parser states.
+func (db *DB) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, 0, NULL, 0, NULL,
+		size, mtime_ns, ctime_ns, dev, ino, pending, state, reason, NULL, parser_version, awaits_parent FROM rollout`)
+	if err != nil {
+		return nil, db.wrap("list checkpoints", err)
+	}
+	defer rows.Close()
+	var out []Checkpoint
+	for rows.Next() {
+		c, err := scanCheckpoint(rows)
+		if err != nil {
+			return nil, db.wrap("list checkpoints", err)
+		}
+		out = append(out, c)
+	}
+	return out, db.wrap("list checkpoints", rows.Err())
+}
+
+// ThreadCheckpoints gives where reading of each file of a thread stands, the
+// files of other threads that its history begins in included.
+func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpoint, error) {
+	segs, err := threadChain(ctx, db.sql, threadID)
+	if err != nil {
+		return nil, db.wrap("read checkpoints", err)
+	}
+	var out []Checkpoint
+	for i := range segs {
+		c, err := db.checkpoint(ctx, "id=?", segs[i].row)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// AwaitingParent gives the rollouts whose copied lines wait for a thread to be
+// read.
+func (db *DB) AwaitingParent(ctx context.Context, threadID string) ([]Checkpoint, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE awaits_parent=?", threadID)
+	if err != nil {
+		return nil, db.wrap("list waiting rollouts", err)
+	}
+	defer rows.Close()
+	var out []Checkpoint
+	for rows.Next() {
+		c, err := scanCheckpoint(rows)
+		if err != nil {
+			return nil, db.wrap("list waiting rollouts", err)
+		}
+		out = append(out, c)
+	}
+	return out, db.wrap("list waiting rollouts", rows.Err())
+}
+
+// Touch records that a rollout moved, or how its file looks now, without
+// reading it. The thread's row follows.
+func (db *DB) Touch(ctx context.Context, f File, state FileState, reason string, decideAll func(transcript.Thread) []decide.Decision) error {
+	return db.write(ctx, "touch rollout "+f.RolloutID, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE rollout SET stamp=?, home=?, path=?, form=?, archived=?, size=?, mtime_ns=?, ctime_ns=?, dev=?, ino=?, state=?, reason=? WHERE rollout_id=?`,
+			f.Stamp, f.Home, f.Path, f.Form, f.Archived, f.Size, f.ModTimeNs, f.ChangeTimeNs, int64(f.Dev), int64(f.Ino), state, reason, f.RolloutID); err != nil {
+			return err
+		}
+		var thread string
+		if err := tx.QueryRowContext(ctx, "SELECT thread_id FROM rollout WHERE rollout_id=?", f.RolloutID).Scan(&thread); err != nil {
+			return err
+		}
+		return db.refresh(ctx, tx, thread, decideAll)
+	})
+}
+
+// Decide writes the decisions of a thread anew, after the targets changed.
+func (db *DB) Decide(ctx context.Context, threadID string, decideAll func(transcript.Thread) []decide.Decision) error {
+	return db.write(ctx, "decide on "+threadID, func(tx *sql.Tx) error { return db.refresh(ctx, tx, threadID, decideAll) })
+}
+
+// SetNames records thread names from a home's session index, and how far that
+// file was read.
+func (db *DB) SetNames(ctx context.Context, home string, offset int64, names map[string]Named, decideAll func(transcript.Thread) []decide.Decision) error {
+	return db.write(ctx, "save thread names", func(tx *sql.Tx) error {
+		for id, n := range names {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO thread_name VALUES(?,?,?) ON CONFLICT DO UPDATE SET name=excluded.name, updated_ns=excluded.updated_ns`, id, n.Name, ns(n.Updated)); err != nil {
+				return err
+			}
+			var here bool
+			if err := tx.QueryRowContext(ctx, "SELECT EXISTS(SELECT 1 FROM thread WHERE thread_id=?)", id).Scan(&here); err != nil {
+				return err
+			}
+			if !here {
+				continue
+			}
+			if err := db.refresh(ctx, tx, id, decideAll); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO home(path, present, problem, listed_ns, index_off) VALUES(?,1,'',?,?) ON CONFLICT DO UPDATE SET index_off=excluded.index_off`, home, db.now().UnixNano(), offset)
+		return err
+	})
+}
+
+// Named is a name that the user gave to a thread.
+type Named struct {
+	Name    string
+	Updated time.Time
+}
+
+// Home is a Codex home as last listed.
+type Home struct {
+	Path    string
+	Present bool
+	Problem string
+	Listed  time.Time
+	IndexAt int64 // bytes of session_index.jsonl taken in
+}
+
+// SetHome records how a home looked when it was listed.
+func (db *DB) SetHome(ctx context.Context, h Home) error {
+	_, err := db.sql.ExecContext(ctx, `INSERT INTO home(path, present, problem, listed_ns) VALUES(?,?,?,?)
+		ON CONFLICT DO UPDATE SET present=excluded.present, problem=excluded.problem, listed_ns=excluded.listed_ns`, h.Path, h.Present, h.Problem, ns(h.Listed))
+	return db.wrap("save home "+h.Path, err)
+}
+
+// Homes gives the homes that were ever listed.
+func (db *DB) Homes(ctx context.Context) ([]Home, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT path, present, problem, listed_ns, index_off FROM home ORDER BY path")
+	if err != nil {
+		return nil, db.wrap("list homes", err)
+	}
+	defer rows.Close()
+	var out []Home
+	for rows.Next() {
+		var h Home
+		var listed int64
+		if err := rows.Scan(&h.Path, &h.Present, &h.Problem, &listed, &h.IndexAt); err != nil {
+			return nil, db.wrap("list homes", err)
+		}
+		h.Listed = at(listed)
+		out = append(out, h)
+	}
+	return out, db.wrap("list homes", rows.Err())
+}
+
+// Windows gives what rollouts reported of models' windows since an instant,
+// the newest report of each model first.
+func (db *DB) Windows(ctx context.Context, since time.Time) ([]transcript.Window, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT model, tokens, seen_ns FROM window_seen WHERE seen_ns>=? ORDER BY model, seen_ns DESC", ns(since))
+	if err != nil {
+		return nil, db.wrap("list windows", err)
+	}
+	defer rows.Close()
+	var out []transcript.Window
+	for rows.Next() {
+		var w transcript.Window
+		var seen int64
+		if err := rows.Scan(&w.Model, &w.Tokens, &seen); err != nil {
+			return nil, db.wrap("list windows", err)
+		}
+		w.Time = at(seen)
+		out = append(out, w)
+	}
+	return out, db.wrap("list windows", rows.Err())
+}
+
+// forgetting is what makes a rollout be read again from its start.
+const forgetting = "UPDATE rollout SET off=0, line=0, head_len=0, head=NULL, tail_len=0, tail=NULL, size=-1, parser=NULL, parser_version=0 WHERE state<>3"
+
+// Forget makes the rollouts of the threads given, or all with nil, be read
+// again. What is read replaces the rows in place: item numbers, and with them
+// refs, stay. Threads whose files are gone, receipts and names are kept.
+func (db *DB) Forget(ctx context.Context, threadIDs []string) error {
+	return db.write(ctx, "forget derived rows", func(tx *sql.Tx) error {
+		if threadIDs == nil {
+			_, err := tx.ExecContext(ctx, forgetting)
+			return err
+		}
+		for _, id := range threadIDs {
+			if _, err := tx.ExecContext(ctx, forgetting+" AND thread_id=?", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ForgetRollout makes one rollout be read again.
+func (db *DB) ForgetRollout(ctx context.Context, rolloutID string) error {
+	_, err := db.sql.ExecContext(ctx, forgetting+" AND rollout_id=?", rolloutID)
+	return db.wrap("forget rollout "+rolloutID, err)
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+const messageColumns = `id, gen, role, turn, ts_ns, off, size, ordinal, inherited, phase, exit_code, images, tok_o200k, key, hash, turn_id, name, call_id, args, text`
+
+// Messages gives the thread's current branch, oldest first, each item once:
+// those after position after, at most limit (0: all). ErrNotFound if the
+// thread is not here.
+func (db *DB) Messages(ctx context.Context, threadID string, after int64, limit int) ([]transcript.Message, error) {
+	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, db.wrap("read messages", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	segs, err := threadChain(ctx, tx, threadID)
+	if err != nil {
+		return nil, db.wrap("read messages", err)
+	}
+	ps, err := places(ctx, tx, segs)
+	if err != nil {
+		return nil, db.wrap("read messages", err)
+	}
+	var out []transcript.Message
+	for i := range segs {
+		out, err = segs[i].messages(ctx, tx, threadID, ps[i], after, limit, out)
+		if err != nil {
+			return nil, db.wrap("read messages", err)
+		}
+	}
+	return out, nil
+}
+
+func threadChain(ctx context.Context, q queryer, threadID string) ([]segment, error) {
+	var head int64
+	if err := q.QueryRowContext(ctx, "SELECT head FROM thread WHERE thread_id=?", threadID).Scan(&head); err != nil {
+		return nil, err
+	}
+	segs, _, err := chain(ctx, q, head)
+	return segs, err
+}
+
+func (s *segment) messages(ctx context.Context, q queryer, threadID string, p place, after int64, limit int, out []transcript.Message) ([]transcript.Message, error) {
+	where, args := s.where()
+	if from := after - p.items; from > 0 {
+		where += " AND id > ?"
+		args = append(args, itemID(s.row, s.genSeq+from))
+	}
+	query := "SELECT " + messageColumns + " FROM item WHERE " + where + " ORDER BY id"
+	if limit > 0 {
+		query += " LIMIT ?"
+		args = append(args, limit-len(out))
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		m, _, err := scanMessage(rows)
+		if err != nil {
+			return nil, err
+		}
+		m.RolloutID = s.rolloutID
+		m.Position = p.items + m.Seq - s.genSeq
+		if m.Turn > 0 {
+			m.ThreadTurn = int(p.turns) + m.Turn
+		}
+		m.Inherited = m.Inherited || s.threadID != threadID
+		m.Ref = Ref(s.rolloutID, m.Seq)
+		out = append(out, m)
+	}
+	return out, rows.Err()
+}
+
+// Ref names an item for people and tools: it stays valid whatever becomes of
+// the file, and in every fork that inherits the item.
+func Ref(rolloutID string, seq int64) string {
+	return fmt.Sprintf("om_%s.%d", last8(rolloutID), seq)
+}
+
+func last8(id string) string { return id[max(0, len(id)-8):] }
+
+func scanMessage(rows *sql.Rows) (m transcript.Message, gen int, err error) {
+	var tsNs, key int64
+	var exit sql.NullInt64
+	var hash []byte
+	err = rows.Scan(&m.ID, &gen, &m.Role, &m.Turn, &tsNs, &m.Offset, &m.Size, &m.Ordinal, &m.Inherited, &m.Phase, &exit, &m.Images,
+		&m.Tokens, &key, &hash, &m.TurnID, &m.Name, &m.CallID, &m.Args, &m.Text)
+	m.Seq = m.ID & (1<<seqBits - 1)
+	m.Time = at(tsNs)
+	m.ExitCode, m.HasExit = int(exit.Int64), exit.Valid
+	m.Key = uint64(key)
+	m.Hash = HashText(hash)
+	return m, gen, err
+}
+
+// ChangedError means that the text in the cache is not the one that its hash
+// was made of.
+type ChangedError struct{ Ref string }
+
+// Error says what to do.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the text behind %s no longer has the hash it was stored with; run: session-migrator rebuild", e.Ref)
+}
+
+// Original gives the items that om_<id8>.<seq> names: one, or more if several
+// rollouts end in the same eight characters. Each is proved by its hash.
+// Rewritten-away and rolled-back items are found too. With a workspace, only
+// items of threads in it. ErrNotFound, *ChangedError.
+func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace string) ([]transcript.Message, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT r.id, r.rollout_id, r.gen_seq FROM rollout r JOIN thread t ON t.thread_id=r.thread_id
+		WHERE substr(r.rollout_id, -8)=? AND (?2='' OR t.workspace=?2)`, id8, workspace)
+	if err != nil {
+		return nil, db.wrap("find an original", err)
+	}
+	defer rows.Close()
+	type found struct {
+		row, genSeq int64
+		id          string
+	}
+	var all []found
+	for rows.Next() {
+		var f found
+		if err := rows.Scan(&f.row, &f.id, &f.genSeq); err != nil {
+			return nil, db.wrap("find an original", err)
+		}
+		all = append(all, f)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, db.wrap("find an original", err)
+	}
+	var out []transcript.Message
+	for _, f := range all {
+		m, err := db.item(ctx, itemID(f.row, seq))
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.RolloutID, m.Ref = f.id, Ref(f.id, seq)
+		m.Gone = seq <= f.genSeq
+		if h := HashBody(m.Body()); HashText(h[:]) != m.Hash {
+			return nil, &ChangedError{Ref: m.Ref}
+		}
+		out = append(out, m)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("original om_%s.%d: %w", id8, seq, ErrNotFound)
+	}
+	return out, nil
+}
+
+func (db *DB) item(ctx context.Context, id int64) (transcript.Message, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT "+messageColumns+" FROM item WHERE id=?", id)
+	if err != nil {
+		return transcript.Message{}, db.wrap("read an item", err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return transcript.Message{}, db.wrap("read an item", err)
+		}
+		return transcript.Message{}, ErrNotFound
+	}
+	m, _, err := scanMessage(rows)
+	return m, db.wrap("read an item", err)
+}
+
+// Ancestor is what is needed to recognise a copied item.
+type Ancestor struct {
+	Key  uint64
+	Role transcript.Role
+	Dead bool
+}
+
+// Lineage gives the items of a thread's first file in file order, rolled-back
+// ones included, for the recognition of copies, and the file as last looked at
+// (its Size is negative until it was read to its end). ErrNotFound if the
+// thread isn't here.
+func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, File, error) {
+	var f File
+	var row, genSeq, lastSeq int64
+	err := db.sql.QueryRowContext(ctx, "SELECT id, gen_seq, last_seq, path, form, size FROM rollout WHERE thread_id=? AND off>0 ORDER BY stamp, rollout_id LIMIT 1", threadID).
+		Scan(&row, &genSeq, &lastSeq, &f.Path, &f.Form, &f.Size)
+	if err != nil {
+		return nil, f, db.wrap("read a lineage", err)
+	}
+	rows, err := db.sql.QueryContext(ctx, "SELECT key, role, dead_off IS NOT NULL FROM item WHERE id BETWEEN ? AND ? ORDER BY id",
+		itemID(row, genSeq+1), itemID(row, lastSeq))
+	if err != nil {
+		return nil, f, db.wrap("read a lineage", err)
+	}
+	defer rows.Close()
+	var out []Ancestor
+	for rows.Next() {
+		var a Ancestor
+		var key int64
+		if err := rows.Scan(&key, &a.Role, &a.Dead); err != nil {
+			return nil, f, db.wrap("read a lineage", err)
+		}
+		a.Key = uint64(key)
+		out = append(out, a)
+	}
+	return out, f, db.wrap("read a lineage", rows.Err())
+}
+
+// Rewritten gives items that the thread's files once held and no longer do,
+// because their agent rewrote them: oldest first.
+func (db *DB) Rewritten(ctx context.Context, threadID string) ([]transcript.Message, error) {
+	rows, err := db.sql.QueryContext(ctx, "SELECT id, rollout_id, gen_seq FROM rollout WHERE thread_id=? AND gen_seq>0 ORDER BY stamp, rollout_id", threadID)
+	if err != nil {
+		return nil, db.wrap("read rewritten items", err)
+	}
+	defer rows.Close()
+	var segs []segment
+	for rows.Next() {
+		var s segment
+		if err := rows.Scan(&s.row, &s.rolloutID, &s.lastSeq); err != nil {
+			return nil, db.wrap("read rewritten items", err)
+		}
+		s.threadID = threadID
+		segs = append(segs, s)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, db.wrap("read rewritten items", err)
+	}
+	var out []transcript.Message
+	for i := range segs {
+		if out, err = segs[i].messages(ctx, db.sql, threadID, place{}, 0, 0, out); err != nil {
+			return nil, db.wrap("read rewritten items", err)
+		}
+	}
+	for i := range out {
+		out[i].Gone = true
+	}
+	return out, nil
+}

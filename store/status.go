@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+// Totals are the figures of one home, or of a home's backlog.
+type Totals struct {
+	Home    string
+	Files   int
+	Threads int
+	Bytes   int64 // of all rollouts on disk when last looked at
+	Behind  int64 // bytes not taken in yet, as of the last look
+}
+
+// Totals gives figures per home.
+func (db *DB) Totals(ctx context.Context) ([]Totals, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT home, count(*), count(DISTINCT thread_id), sum(max(size,0)),
+		sum(CASE WHEN form=1 THEN max(0, size-off-pending) WHEN off=0 THEN max(size,0) ELSE 0 END) FROM rollout WHERE state<>3 GROUP BY home ORDER BY home`)
+	if err != nil {
+		return nil, db.wrap("count rollouts", err)
+	}
+	defer rows.Close()
+	var out []Totals
+	for rows.Next() {
+		var t Totals
+		if err := rows.Scan(&t.Home, &t.Files, &t.Threads, &t.Bytes, &t.Behind); err != nil {
+			return nil, db.wrap("count rollouts", err)
+		}
+		out = append(out, t)
+	}
+	return out, db.wrap("count rollouts", rows.Err())
+}
+
+// Problem is a file that was not fully read, and why.
+type Problem struct {
+	Home, Path string
+	ThreadID   string
+	State      FileState
+	Reason     string
+	Damage     []transcript.Damage
+	Unknown    []transcript.Unknown
+}
+
+// Problems names every file that was not fully read.
+func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason FROM rollout r
+		WHERE state=2 OR EXISTS(SELECT 1 FROM damage d WHERE d.rollout=r.id) OR EXISTS(SELECT 1 FROM unknown u WHERE u.rollout=r.id) ORDER BY path`)
+	if err != nil {
+		return nil, db.wrap("list problems", err)
+	}
+	defer rows.Close()
+	var out []Problem
+	var ids []int64
+	for rows.Next() {
+		var p Problem
+		var id int64
+		if err := rows.Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason); err != nil {
+			return nil, db.wrap("list problems", err)
+		}
+		out, ids = append(out, p), append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, db.wrap("list problems", err)
+	}
+	for i := range out {
+		if err := db.oddities(ctx, ids[i], &out[i]); err != nil {
+			return nil, db.wrap("list problems", err)
+		}
+	}
+	return out, nil
+}
+
+// Oddities gives the damaged lines and unknown kinds of one rollout.
+func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
+	var p Problem
+	var id int64
+	err := db.sql.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason FROM rollout WHERE rollout_id=?", rolloutID).
+		Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason)
+	if err != nil {
+		return p, db.wrap("read oddities", err)
+	}
+	return p, db.wrap("read oddities", db.oddities(ctx, id, &p))
+}
+
+func (db *DB) oddities(ctx context.Context, row int64, p *Problem) error {
+	rows, err := db.sql.QueryContext(ctx, "SELECT line, off, size, cause, detail, salvaged FROM damage WHERE rollout=? ORDER BY line, off", row)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d transcript.Damage
+		if err := rows.Scan(&d.Line, &d.Offset, &d.Size, &d.Cause, &d.Detail, &d.Salvaged); err != nil {
+			return err
+		}
+		p.Damage = append(p.Damage, d)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	kinds, err := db.sql.QueryContext(ctx, "SELECT kind, name, version, count, line FROM unknown WHERE rollout=? ORDER BY kind, name", row)
+	if err != nil {
+		return err
+	}
+	defer kinds.Close()
+	for kinds.Next() {
+		var u transcript.Unknown
+		if err := kinds.Scan(&u.Kind, &u.Name, &u.Version, &u.Count, &u.Line); err != nil {
+			return err
+		}
+		p.Unknown = append(p.Unknown, u)
+	}
+	return kinds.Err()
+}
+
+// Size is the bytes of the cache and its WAL on disk.
+func (db *DB) Size() int64 {
+	var n int64
+	for _, suffix := range []string{"", "-wal"} {
+		if st, err := os.Stat(db.path + suffix); err == nil {
+			n += st.Size()
+		}
+	}
+	return n
+}
+
+// Schema is the version of the open file.
+func (db *DB) Schema(ctx context.Context) (v int, err error) {
+	err = db.sql.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	return v, db.wrap("read the schema version", err)
+}
+
+// DataVersion changes whenever another connection commits.
+func (db *DB) DataVersion(ctx context.Context) (v int64, err error) {
+	err = db.sql.QueryRowContext(ctx, "PRAGMA data_version").Scan(&v)
+	return v, db.wrap("read the data version", err)
+}
+
+// Meta reads a value by which runs speak to later runs; empty if unset.
+func (db *DB) Meta(ctx context.Context, key string) (v string, err error) {
+	err = db.sql.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(&v)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return v, db.wrap("read "+key, err)
+}
+
+// SetMeta writes such a value.
+func (db *DB) SetMeta(ctx context.Context, key, value string) error {
+	_, err := db.sql.ExecContext(ctx, "INSERT INTO meta VALUES(?,?) ON CONFLICT DO UPDATE SET value=excluded.value", key, value)
+	return db.wrap("write "+key, err)
+}

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+// Thread gives one thread by its full id; ErrNotFound if it isn't here.
+func (db *DB) Thread(ctx context.Context, id string) (transcript.Thread, error) {
+	var body string
+	if err := db.sql.QueryRowContext(ctx, "SELECT body FROM thread WHERE thread_id=?", id).Scan(&body); err != nil {
+		return transcript.Thread{}, db.wrap("read thread "+id, err)
+	}
+	t, err := readThread(body)
+	if err != nil {
+		return t, err
+	}
+	return t, db.withSubagents(ctx, &t)
+}
+
+func readThread(body string) (t transcript.Thread, err error) {
+	if err := json.Unmarshal([]byte(body), &t); err != nil {
+		return t, fmt.Errorf("read thread: %w", err)
+	}
+	return t, nil
+}
+
+// withSubagents adds up what the threads spent that t spawned, at any depth.
+func (db *DB) withSubagents(ctx context.Context, t *transcript.Thread) error {
+	rows, err := db.sql.QueryContext(ctx, `WITH RECURSIVE down(id, depth) AS (
+			SELECT thread_id, 1 FROM thread WHERE parent=?1 AND subagent=1 UNION
+			SELECT t.thread_id, depth+1 FROM thread t JOIN down ON t.parent=down.id WHERE t.subagent=1 AND depth<64)
+		SELECT body FROM thread WHERE thread_id IN (SELECT id FROM down) AND thread_id<>?1`, t.ID)
+	if err != nil {
+		return db.wrap("read sub-agents", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var body string
+		if err := rows.Scan(&body); err != nil {
+			return db.wrap("read sub-agents", err)
+		}
+		c, err := readThread(body)
+		if err != nil {
+			return err
+		}
+		t.Subagents++
+		t.SubagentUsage = t.SubagentUsage.Plus(c.OwnUsage)
+	}
+	return db.wrap("read sub-agents", rows.Err())
+}
+
+// Filter selects threads. The zero value selects all that a person started.
+type Filter struct {
+	Workspace string // key; empty: all
+	Since     time.Time
+	Before    int64 // updated before this instant in ns: the next page; 0: newest
+	Limit     int   // 0: no limit
+	Subagents bool  // also those that another thread spawned
+	Archived  bool  // also archived ones
+	Parent    string
+}
+
+func (f Filter) where() (string, []any) {
+	var cond []string
+	var args []any
+	add := func(c string, a ...any) { cond, args = append(cond, c), append(args, a...) }
+	if f.Workspace != "" {
+		add("workspace=?", f.Workspace)
+	}
+	if !f.Since.IsZero() {
+		add("updated_ns>=?", f.Since.UnixNano())
+	}
+	if f.Before != 0 {
+		add("updated_ns<?", f.Before)
+	}
+	if !f.Subagents && f.Parent == "" {
+		add("subagent=0")
+	}
+	if !f.Archived {
+		add("archived=0")
+	}
+	if f.Parent != "" {
+		add("parent=?", f.Parent)
+	}
+	if len(cond) == 0 {
+		return "1", nil
+	}
+	return strings.Join(cond, " AND "), args
+}
+
+// Threads lists threads, newest first, and says how many there are without
+// the limit and the page.
+func (db *DB) Threads(ctx context.Context, f Filter) (list []transcript.Thread, total int, err error) {
+	whole := f
+	whole.Before = 0
+	where, args := whole.where()
+	if err := db.sql.QueryRowContext(ctx, "SELECT count(*) FROM thread WHERE "+where, args...).Scan(&total); err != nil {
+		return nil, 0, db.wrap("count threads", err)
+	}
+	where, args = f.where()
+	limit := f.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	rows, err := db.sql.QueryContext(ctx, `SELECT body, (SELECT count(*) FROM thread c WHERE c.parent=thread.thread_id AND c.parent<>'' AND c.subagent=1)
+		FROM thread WHERE `+where+" ORDER BY updated_ns DESC, thread_id DESC LIMIT ?", append(args, limit)...)
+	if err != nil {
+		return nil, 0, db.wrap("list threads", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var body string
+		var subs int
+		if err := rows.Scan(&body, &subs); err != nil {
+			return nil, 0, db.wrap("list threads", err)
+		}
+		t, err := readThread(body)
+		if err != nil {
+			return nil, 0, err
+		}
+		t.Subagents = subs
+		list = append(list, t)
+	}
+	return list, total, db.wrap("list threads", rows.Err())
+}
+
+// Candidate is a thread that an abbreviation may mean.
+type Candidate struct{ ID, Title string }
+
+// AmbiguousError lists what an abbreviation matches.
+type AmbiguousError struct {
+	Arg        string
+	Candidates []Candidate
+}
+
+// Error names the candidates.
+func (e *AmbiguousError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q matches %d sessions", e.Arg, len(e.Candidates))
+	for _, c := range e.Candidates {
+		fmt.Fprintf(&b, "\n  %s  %q", c.ID, c.Title)
+	}
+	return b.String()
+}
+
+// minPrefix is how many characters of an id are needed at least.
+const minPrefix = 8
+
+// Resolve finds the thread that arg names: its full id, a unique prefix of at
+// least 8 characters, its last 8, "latest", or the path of one of its
+// rollouts. With a workspace only threads in it are found, and never the one
+// named by except. ErrNotFound, *AmbiguousError.
+func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (string, error) {
+	const scope = " AND (?2='' OR t.workspace=?2) AND t.thread_id<>?3"
+	query, key := "", strings.ToLower(arg)
+	switch {
+	case arg == "latest":
+		query = "SELECT t.thread_id, t.title FROM thread t WHERE ?1<>'' AND t.subagent=0 AND t.archived=0" + scope + " ORDER BY t.updated_ns DESC, t.thread_id DESC LIMIT 1"
+	case strings.ContainsAny(arg, `/\`) || strings.Contains(arg, ".json"):
+		key = arg
+		query = "SELECT DISTINCT t.thread_id, t.title FROM thread t JOIN rollout r ON r.thread_id=t.thread_id WHERE r.path=?1" + scope
+	case len(arg) < minPrefix:
+		return "", fmt.Errorf("session %q: %w (give at least %d characters of its id)", arg, ErrNotFound, minPrefix)
+	default:
+		query = `SELECT t.thread_id, t.title FROM thread t WHERE (substr(t.thread_id,1,length(?1))=?1 OR substr(t.thread_id,-8)=?1)` + scope + " ORDER BY t.thread_id LIMIT 20"
+	}
+	rows, err := db.sql.QueryContext(ctx, query, key, workspace, except)
+	if err != nil {
+		return "", db.wrap("find session "+arg, err)
+	}
+	defer rows.Close()
+	var found []Candidate
+	for rows.Next() {
+		var c Candidate
+		if err := rows.Scan(&c.ID, &c.Title); err != nil {
+			return "", db.wrap("find session "+arg, err)
+		}
+		if c.ID == key {
+			return c.ID, nil
+		}
+		found = append(found, c)
+	}
+	if err := rows.Err(); err != nil {
+		return "", db.wrap("find session "+arg, err)
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("session %q: %w", arg, ErrNotFound)
+	case 1:
+		return found[0].ID, nil
+	}
+	return "", &AmbiguousError{Arg: arg, Candidates: found}
+}
+
+// Decisions gives what was decided for a thread: for one target, or for all
+// with an empty model. Kept figures are in where a pack was made.
+func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.Decision, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT g.body, d.verdict, d.strategy, d.fit, d.tokens, d.target_tokens, d.budget, d.messages, d.through_seq, d.computed_ns,
+			p.tokens, p.kept, p.omitted
+		FROM thread t JOIN decision d ON d.thread=t.id JOIN target g ON g.id=d.target
+		LEFT JOIN pack p ON p.thread=t.id AND p.budget=d.budget AND p.through_seq=d.through_seq AND p.strategy=CASE d.strategy WHEN 1 THEN 'shrunk' ELSE 'selected' END
+		WHERE t.thread_id=?1 AND (?2='' OR g.model=?2) ORDER BY g.id`, threadID, model)
+	if err != nil {
+		return nil, db.wrap("read decisions", err)
+	}
+	defer rows.Close()
+	var out []decide.Decision
+	for rows.Next() {
+		var body string
+		var d decide.Decision
+		var v, s, fit, tokens, target, messages int
+		var through, computed int64
+		var budget, kept, keptMessages, omitted sql.NullInt64
+		if err := rows.Scan(&body, &v, &s, &fit, &tokens, &target, &budget, &messages, &through, &computed, &kept, &keptMessages, &omitted); err != nil {
+			return nil, db.wrap("read decisions", err)
+		}
+		if err := json.Unmarshal([]byte(body), &d); err != nil {
+			return nil, fmt.Errorf("read target: %w", err)
+		}
+		d.Verdict, d.Strategy, d.Fit = decide.Verdict(v), decide.Strategy(s), decide.Fit(fit)
+		d.SessionTokens, d.TargetTokens, d.ThroughSeq, d.ComputedAt = tokens, target, through, at(computed)
+		if budget.Valid {
+			b := int(budget.Int64)
+			d.Budget = &b
+		} else {
+			d.KeptTokens, d.KeptMessages = tokens, messages
+		}
+		if kept.Valid {
+			d.KeptTokens, d.KeptMessages, d.OmittedMessages = int(kept.Int64), int(keptMessages.Int64), int(omitted.Int64)
+		}
+		out = append(out, d)
+	}
+	return out, db.wrap("read decisions", rows.Err())
+}
+
+// Pack is what a strategy keeps of a thread within a budget, as figures.
+type Pack struct {
+	Strategy              string
+	Budget                int
+	ThroughSeq            int64
+	Tokens, Kept, Omitted int
+}
+
+// SavePacks remembers packs, so that an answer needn't select again.
+func (db *DB) SavePacks(ctx context.Context, threadID string, packs []Pack) error {
+	return db.write(ctx, "save packs of "+threadID, func(tx *sql.Tx) error {
+		for _, p := range packs {
+			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO pack SELECT id, ?,?,?,?,?,? FROM thread WHERE thread_id=?`,
+				p.Strategy, p.Budget, p.ThroughSeq, p.Tokens, p.Kept, p.Omitted, threadID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Rev is the thread's number of changes; ErrNotFound if it isn't here.
+func (db *DB) Rev(ctx context.Context, threadID string) (rev int64, err error) {
+	err = db.sql.QueryRowContext(ctx, "SELECT rev FROM thread WHERE thread_id=?", threadID).Scan(&rev)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrNotFound
+	}
+	return rev, db.wrap("read the revision", err)
+}
