@@ -1,0 +1,81 @@
+package tail
+
+import "fmt"
+
+const (
+	classifyMax = 512 // bytes Classify is given; enough for every prefix that tells a line's type
+
+	defaultMaxLine   = 64 << 20 // above the longest line that says anything new
+	defaultHeadBytes = 64 << 10 // holds the summary text at the start of a compacted line
+	defaultBuffer    = 256 << 10
+	firstBuffer      = 16 << 10 // an append is a few lines: do not clear 256 KiB for it
+	leastBuffer      = 8 << 10  // room for the head fingerprint, see startLong
+)
+
+// Want says how much of a line its reader has a use for.
+type Want uint8
+
+const (
+	// WantAll asks for the whole line, up to Options.MaxLine.
+	WantAll Want = iota + 1
+	// WantHead asks for the first Options.HeadBytes bytes.
+	WantHead
+	// WantNone asks for nothing but the counts.
+	WantNone
+)
+
+// String gives the name used in logs.
+func (w Want) String() string {
+	switch w {
+	case WantAll:
+		return "all"
+	case WantHead:
+		return "head"
+	case WantNone:
+		return "none"
+	}
+	return fmt.Sprintf("want(%d)", uint8(w))
+}
+
+// MarshalText gives the same name as String.
+func (w Want) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
+
+// Options tunes a Reader. The zero value works.
+type Options struct {
+	// MaxLine is the longest line, in bytes without its ending, that is
+	// returned whole. 0 is 64 MiB.
+	MaxLine int
+	// HeadBytes is what WantHead returns at most. 0 is 64 KiB.
+	HeadBytes int
+	// Classify is asked once for each line, with its first 512 bytes at most
+	// (without byte order mark and line ending); whole says that head is the
+	// whole line. It must depend on its arguments only and not keep head.
+	// nil is WantAll for every line.
+	Classify func(head []byte, whole bool) Want
+	// BufferBytes is the size of the read buffer, at least 8 KiB and more than
+	// HeadBytes. Lines that fit are returned without a copy. 0 is 256 KiB.
+	BufferBytes int
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.MaxLine < 0 || o.HeadBytes < 0 || o.BufferBytes < 0 {
+		return o, fmt.Errorf("use options: negative size in MaxLine %d, HeadBytes %d, BufferBytes %d",
+			o.MaxLine, o.HeadBytes, o.BufferBytes)
+	}
+	if o.MaxLine == 0 {
+		o.MaxLine = defaultMaxLine
+	}
+	if o.HeadBytes == 0 {
+		o.HeadBytes = defaultHeadBytes
+	}
+	if o.BufferBytes == 0 {
+		o.BufferBytes = defaultBuffer
+	}
+	// A line that outgrows the buffer must fill more of it than any head that
+	// is cut from it, mark and ending included.
+	o.BufferBytes = max(o.BufferBytes, leastBuffer, o.HeadBytes+classifyMax)
+	if o.Classify == nil {
+		o.Classify = func([]byte, bool) Want { return WantAll }
+	}
+	return o, nil
+}

@@ -1,0 +1,206 @@
+package tail
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxWindow bounds what a compressed file can make the decoder hold. The
+// level Codex compresses with needs far less.
+const maxWindow = 128 << 20
+
+// source is the logical content of one open file.
+type source interface {
+	io.ReadCloser
+	// resume stands at off and adds the content before it to p, as far as
+	// fingerprints need it. It answers how many bytes lie ahead, at a guess.
+	resume(off int64, p *prints) (ahead int64, err error)
+	// rereads says whether readAt works.
+	rereads() bool
+	readAt(b []byte, off int64) (int, error)
+	// atEnd is asked when Read gave io.EOF after read bytes: was that the end
+	// of a sound file?
+	atEnd(read int64) error
+	stat() (fs.FileInfo, error)
+}
+
+// openSource opens path if it is a regular file. The kind is asked before, so
+// that no device is opened, and after, in case the path changed meanwhile.
+func openSource(path string) (source, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, ErrNotRegular
+	}
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if fi, err = f.Stat(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, errors.Join(ErrNotRegular, f.Close())
+	}
+	if !strings.HasSuffix(path, ".zst") {
+		return plainSource{f}, nil
+	}
+	src, err := newZstdSource(f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return src, nil
+}
+
+type plainSource struct{ *os.File }
+
+func (s plainSource) resume(off int64, p *prints) (int64, error) {
+	fi, err := s.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if fi.Size() < off {
+		return 0, ErrTruncated
+	}
+	p.head, err = s.before(0, min(off, headMax))
+	if err != nil {
+		return 0, err
+	}
+	tail, err := s.before(max(0, off-tailMax), min(off, tailMax))
+	if err != nil {
+		return 0, err
+	}
+	p.last.add(tail)
+	_, err = s.Seek(off, io.SeekStart)
+	return fi.Size() - off, err
+}
+
+// before reads n bytes that must be there.
+func (s plainSource) before(off, n int64) ([]byte, error) {
+	b := make([]byte, n)
+	if got, err := s.ReadAt(b, off); int64(got) < n {
+		if errors.Is(err, io.EOF) {
+			return nil, ErrTruncated // cut since Stat
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+func (s plainSource) rereads() bool { return true }
+
+func (s plainSource) readAt(b []byte, off int64) (int, error) { return s.ReadAt(b, off) }
+
+// atEnd notices a file that was cut while it was open; without it the reader
+// would wait for the old length to come back.
+func (s plainSource) atEnd(read int64) error {
+	fi, err := s.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Size() < read {
+		return ErrTruncated
+	}
+	return nil
+}
+
+func (s plainSource) stat() (fs.FileInfo, error) { return s.Stat() }
+
+type zstdSource struct {
+	file *os.File
+	dec  *zstd.Decoder
+	read int64
+}
+
+func newZstdSource(f *os.File) (*zstdSource, error) {
+	dec, err := zstd.NewReader(f,
+		zstd.WithDecoderConcurrency(1), // no goroutines, and files are read side by side anyway
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, corrupt(err)
+	}
+	return &zstdSource{file: f, dec: dec}, nil
+}
+
+func (s *zstdSource) Read(b []byte) (int, error) {
+	n, err := s.dec.Read(b)
+	s.read += int64(n)
+	return n, corrupt(err)
+}
+
+func (s *zstdSource) resume(off int64, p *prints) (int64, error) {
+	buf := make([]byte, min(off, defaultBuffer))
+	for s.read < off {
+		n, err := s.Read(buf[:min(int64(len(buf)), off-s.read)])
+		p.add(buf[:n])
+		switch {
+		case err == io.EOF && s.read < off:
+			if err := s.atEnd(s.read); err != nil {
+				return 0, err
+			}
+			return 0, ErrTruncated
+		case err != nil && err != io.EOF:
+			return 0, err
+		}
+	}
+	return defaultBuffer, nil
+}
+
+func (s *zstdSource) rereads() bool { return false }
+
+func (s *zstdSource) readAt([]byte, int64) (int, error) {
+	panic("bug: tail: compressed content cannot be read again")
+}
+
+// atEnd refuses a file without a single frame: it was created and not yet
+// written, which must not be taken for content that is gone.
+func (s *zstdSource) atEnd(int64) error {
+	if s.read > 0 {
+		return nil
+	}
+	fi, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if fi.Size() == 0 {
+		return corrupt(io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+func (s *zstdSource) stat() (fs.FileInfo, error) { return s.file.Stat() }
+
+func (s *zstdSource) Close() error {
+	s.dec.Close()
+	return s.file.Close()
+}
+
+// corrupt marks what the decoder says about the data. What the file system
+// says comes through the decoder too and stays what it is.
+func corrupt(err error) error {
+	var disk *fs.PathError
+	if err == nil || err == io.EOF || errors.As(err, &disk) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// closedSource is what a closed Reader reads from.
+type closedSource struct{}
+
+func (closedSource) Read([]byte) (int, error)             { return 0, os.ErrClosed }
+func (closedSource) Close() error                         { return nil }
+func (closedSource) resume(int64, *prints) (int64, error) { return 0, os.ErrClosed }
+func (closedSource) rereads() bool                        { return false }
+func (closedSource) readAt([]byte, int64) (int, error)    { return 0, os.ErrClosed }
+func (closedSource) atEnd(int64) error                    { return os.ErrClosed }
+func (closedSource) stat() (fs.FileInfo, error)           { return nil, os.ErrClosed }
