@@ -1,0 +1,250 @@
+// Package redact takes secrets out of text that is about to leave: memory
+// files, MCP answers, requests to a summarizer, log lines, titles, file names.
+// What is stored stays as it is; the original is in the source file only.
+//
+// The way of the data, one pass over the bytes:
+//
+//	[1] a rolling trigram, case folded, is looked up in a bit table: nearly all
+//	    text ends here, at the cost of one table read a byte
+//	[2] at a hit the rules that begin so are tried; each has an anchor (a
+//	    prefix, a scheme, a name followed by "="), never a pattern that floats
+//	[3] the secret is replaced by a typed mark: [redacted:github-token]
+//
+// What carries no anchor is left alone, however random it looks: commit and
+// file hashes, UUIDs, paths and base64 data survive. Values after a telling
+// name ("password=") are judged by name and shape together.
+//
+// Redacting twice gives the same as redacting once. Callers redact before they
+// cut: half a key would no longer be recognised.
+package redact
+
+import "strings"
+
+// Finding is one secret: bytes From up to To of the text it was found in.
+type Finding struct {
+	Kind     Kind
+	From, To int
+}
+
+// Text returns s with every secret replaced by its mark. Text without secrets
+// is returned as it is, without a copy.
+func Text(s string) string {
+	// A secret that was glued to another one shows its beginning only when
+	// the other is gone. Each pass removes at least one secret.
+	for {
+		out, found := pass(s)
+		if !found {
+			return s
+		}
+		s = out
+	}
+}
+
+func pass(s string) (string, bool) {
+	f, ok := next(s, 0)
+	if !ok {
+		return s, false
+	}
+	out := make([]byte, 0, len(s)+16)
+	last := 0
+	for ok {
+		out = append(out, s[last:f.From]...)
+		out = append(out, mark(f.Kind)...)
+		last = f.To
+		f, ok = next(s, last)
+	}
+	return string(append(out, s[last:]...)), true
+}
+
+// Bytes is Text for bytes. The result is b itself if nothing was found; b is
+// never written to.
+func Bytes(b []byte) []byte {
+	s := string(b)
+	if _, ok := next(s, 0); !ok {
+		return b
+	}
+	return []byte(Text(s))
+}
+
+// Find returns the secrets of s in order; they don't overlap. What is glued to
+// a secret without a border is seen only once that is gone, as Text does it.
+func Find(s string) []Finding {
+	var all []Finding
+	for f, ok := next(s, 0); ok; f, ok = next(s, f.To) {
+		all = append(all, f)
+	}
+	return all
+}
+
+// Count returns how many secrets of each kind s holds; nil if it holds none.
+func Count(s string) map[Kind]int {
+	var n map[Kind]int
+	for f, ok := next(s, 0); ok; f, ok = next(s, f.To) {
+		if n == nil {
+			n = make(map[Kind]int)
+		}
+		n[f.Kind]++
+	}
+	return n
+}
+
+const (
+	markOpen  = "[redacted:"
+	markClose = "]"
+)
+
+func mark(k Kind) string { return markOpen + k.String() + markClose }
+
+// next returns the first secret that lies wholly behind the byte at.
+func next(s string, at int) (Finding, bool) {
+	if len(s)-at < 3 {
+		return Finding{}, false
+	}
+	// [1] h holds the low five bits of the last three bytes: enough to tell
+	// letters apart, upper and lower case alike.
+	h := uint(s[at]&31)<<5 | uint(s[at+1]&31)
+	for i := at + 2; i < len(s); i++ {
+		h = (h<<5 | uint(s[i]&31)) & trigramMask
+		if anchors[h>>6]&(1<<(h&63)) == 0 {
+			continue
+		}
+		start := i - 2
+		if end := skipMark(s, start); end > 0 {
+			// What stands in a mark was judged before.
+			i = end - 1
+			continue
+		}
+		// [2]
+		f, ok := match(s, start)
+		if !ok || f.From < at || f.To <= f.From {
+			continue
+		}
+		// A mark is nobody's secret, and what ends at one was judged when
+		// the mark was made.
+		if strings.Contains(s[f.From:f.To], markOpen) || hasPrefix(s[f.To:], markOpen) || inMark(s, f.From) {
+			continue
+		}
+		return f, true
+	}
+	return Finding{}, false
+}
+
+// inMark tells whether i lies within a mark.
+func inMark(s string, i int) bool {
+	open := strings.LastIndexByte(s[max(0, i-40):i], '[')
+	if open < 0 {
+		return false
+	}
+	open += max(0, i-40)
+	return hasPrefix(s[open:], markOpen) && strings.IndexByte(s[open:i], ']') < 0
+}
+
+// skipMark returns the end of the mark whose "red" begins at i, 0 if none does.
+func skipMark(s string, i int) int {
+	if i == 0 || s[i-1] != '[' || !hasPrefix(s[i-1:], markOpen) {
+		return 0
+	}
+	for j := i - 1 + len(markOpen); j < len(s) && j < i+40; j++ {
+		switch c := s[j]; {
+		case c == ']':
+			return j + 1
+		case c != '-' && (c < 'a' || c > 'z'):
+			return 0
+		}
+	}
+	return 0
+}
+
+const trigramMask = 1<<15 - 1
+
+// anchors has a bit for each trigram by which a rule begins. It is computed
+// once and only read.
+var anchors = trigrams()
+
+func trigrams() (t [(trigramMask + 1) / 64]uint64) {
+	set := func(a string) {
+		h := uint(a[0]&31)<<10 | uint(a[1]&31)<<5 | uint(a[2]&31)
+		t[h>>6] |= 1 << (h & 63)
+	}
+	for _, r := range prefixRules {
+		set(r.prefix)
+	}
+	for _, a := range wordAnchors {
+		set(a)
+	}
+	return t
+}
+
+// wordAnchors begin the rules that are more than a prefix. match knows each.
+var wordAnchors = [...]string{
+	"red",        // a mark of ours
+	"begin",      // -----BEGIN … PRIVATE KEY-----
+	"eyJ",        // JSON web token
+	"://",        // user and password in a URL
+	":AA",        // telegram bot
+	"bearer",     //
+	"auth",       // Authorization: …
+	"cookie",     //
+	"hooks.",     // slack
+	"webhooks/",  // discord
+	"sig",        // signed URLs
+	" -u",        // curl
+	"key",        // api_key = …
+	"pas", "pwd", // password = …
+	"secret", "token", "credential",
+}
+
+// match tries the rules that can begin with the three bytes at i.
+func match(s string, i int) (Finding, bool) {
+	switch s[i] {
+	case 'b', 'B':
+		if f, ok := privateKey(s, i); ok {
+			return f, true
+		}
+		if f, ok := bearer(s, i); ok {
+			return f, true
+		}
+	case 'e':
+		if f, ok := webToken(s, i); ok {
+			return f, true
+		}
+	case ':':
+		if f, ok := urlPassword(s, i); ok {
+			return f, true
+		}
+		return telegram(s, i)
+	case 'a', 'A':
+		if f, ok := authorization(s, i); ok {
+			return f, true
+		}
+	case 'c', 'C':
+		if f, ok := cookie(s, i); ok {
+			return f, true
+		}
+		return assignment(s, i)
+	case 'h':
+		if f, ok := slackHook(s, i); ok {
+			return f, true
+		}
+	case 'w':
+		if f, ok := discordHook(s, i); ok {
+			return f, true
+		}
+	case ' ':
+		return curlUser(s, i)
+	case 's', 'S':
+		if f, ok := signature(s, i); ok {
+			return f, true
+		}
+		if f, ok := prefixed(s, i); ok {
+			return f, true
+		}
+		return assignment(s, i)
+	case 'k', 'K', 'p', 'P', 't', 'T':
+		if f, ok := prefixed(s, i); ok {
+			return f, true
+		}
+		return assignment(s, i)
+	}
+	return prefixed(s, i)
+}
