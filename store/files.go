@@ -19,7 +19,7 @@ func (db *DB) Rollout(ctx context.Context, rolloutID string) (Checkpoint, error)
 }
 
 func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg)
 	if err != nil {
 		return Checkpoint{}, db.wrap("read a checkpoint", err)
 	}
@@ -45,7 +45,7 @@ func scanCheckpoint(rows *sql.Rows) (c Checkpoint, err error) {
 
 // Checkpoints gives every rollout that was ever read, without parser states.
 func (db *DB) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, 0, NULL, 0, NULL,
+	rows, err := db.read.QueryContext(ctx, `SELECT id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, 0, NULL, 0, NULL,
 		size, mtime_ns, ctime_ns, dev, ino, pending, state, reason, NULL, parser_version, awaits_parent FROM rollout`)
 	if err != nil {
 		return nil, db.wrap("list checkpoints", err)
@@ -65,7 +65,7 @@ func (db *DB) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 // ThreadCheckpoints gives where reading of each file of a thread stands, the
 // files of other threads that its history begins in included.
 func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpoint, error) {
-	segs, err := threadChain(ctx, db.sql, threadID)
+	segs, err := threadChain(ctx, db.read, threadID)
 	if err != nil {
 		return nil, db.wrap("read checkpoints", err)
 	}
@@ -83,7 +83,7 @@ func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpo
 // AwaitingParent gives the rollouts whose copied lines wait for a thread to be
 // read.
 func (db *DB) AwaitingParent(ctx context.Context, threadID string) ([]Checkpoint, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE awaits_parent=?", threadID)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE awaits_parent=?", threadID)
 	if err != nil {
 		return nil, db.wrap("list waiting rollouts", err)
 	}
@@ -120,12 +120,15 @@ func (db *DB) Decide(ctx context.Context, threadID string, decideAll func(transc
 	return db.write(ctx, "decide on "+threadID, func(tx *sql.Tx) error { return db.refresh(ctx, tx, threadID, decideAll) })
 }
 
-// SetNames records thread names from a home's session index, and how far that
-// file was read.
-func (db *DB) SetNames(ctx context.Context, home string, offset int64, names map[string]Named, decideAll func(transcript.Thread) []decide.Decision) error {
+// SetNames records the names that the user gave to threads.
+func (db *DB) SetNames(ctx context.Context, names map[string]string, decideAll func(transcript.Thread) []decide.Decision) error {
 	return db.write(ctx, "save thread names", func(tx *sql.Tx) error {
-		for id, n := range names {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO thread_name VALUES(?,?,?) ON CONFLICT DO UPDATE SET name=excluded.name, updated_ns=excluded.updated_ns`, id, n.Name, ns(n.Updated)); err != nil {
+		for id, name := range names {
+			var old string
+			if err := tx.QueryRowContext(ctx, "SELECT name FROM thread_name WHERE thread_id=?", id).Scan(&old); err == nil && old == name {
+				continue
+			}
+			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO thread_name VALUES(?,?)", id, name); err != nil {
 				return err
 			}
 			var here bool
@@ -139,15 +142,8 @@ func (db *DB) SetNames(ctx context.Context, home string, offset int64, names map
 				return err
 			}
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO home(path, present, problem, listed_ns, index_off) VALUES(?,1,'',?,?) ON CONFLICT DO UPDATE SET index_off=excluded.index_off`, home, db.now().UnixNano(), offset)
-		return err
+		return nil
 	})
-}
-
-// Named is a name that the user gave to a thread.
-type Named struct {
-	Name    string
-	Updated time.Time
 }
 
 // Home is a Codex home as last listed.
@@ -156,7 +152,6 @@ type Home struct {
 	Present bool
 	Problem string
 	Listed  time.Time
-	IndexAt int64 // bytes of session_index.jsonl taken in
 }
 
 // SetHome records how a home looked when it was listed.
@@ -168,7 +163,7 @@ func (db *DB) SetHome(ctx context.Context, h Home) error {
 
 // Homes gives the homes that were ever listed.
 func (db *DB) Homes(ctx context.Context) ([]Home, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT path, present, problem, listed_ns, index_off FROM home ORDER BY path")
+	rows, err := db.read.QueryContext(ctx, "SELECT path, present, problem, listed_ns FROM home ORDER BY path")
 	if err != nil {
 		return nil, db.wrap("list homes", err)
 	}
@@ -177,7 +172,7 @@ func (db *DB) Homes(ctx context.Context) ([]Home, error) {
 	for rows.Next() {
 		var h Home
 		var listed int64
-		if err := rows.Scan(&h.Path, &h.Present, &h.Problem, &listed, &h.IndexAt); err != nil {
+		if err := rows.Scan(&h.Path, &h.Present, &h.Problem, &listed); err != nil {
 			return nil, db.wrap("list homes", err)
 		}
 		h.Listed = at(listed)
@@ -189,7 +184,7 @@ func (db *DB) Homes(ctx context.Context) ([]Home, error) {
 // Windows gives what rollouts reported of models' windows since an instant,
 // the newest report of each model first.
 func (db *DB) Windows(ctx context.Context, since time.Time) ([]transcript.Window, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT model, tokens, seen_ns FROM window_seen WHERE seen_ns>=? ORDER BY model, seen_ns DESC", ns(since))
+	rows, err := db.read.QueryContext(ctx, "SELECT model, tokens, seen_ns FROM window_seen WHERE seen_ns>=? ORDER BY model, seen_ns DESC", ns(since))
 	if err != nil {
 		return nil, db.wrap("list windows", err)
 	}

@@ -15,7 +15,7 @@ const messageColumns = `id, gen, role, turn, ts_ns, off, size, ordinal, inherite
 // those after position after, at most limit (0: all). ErrNotFound if the
 // thread is not here.
 func (db *DB) Messages(ctx context.Context, threadID string, after int64, limit int) ([]transcript.Message, error) {
-	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, db.wrap("read messages", err)
 	}
@@ -116,7 +116,7 @@ func (e *ChangedError) Error() string {
 // Rewritten-away and rolled-back items are found too. With a workspace, only
 // items of threads in it. ErrNotFound, *ChangedError.
 func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace string) ([]transcript.Message, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT r.id, r.rollout_id, r.gen_seq FROM rollout r JOIN thread t ON t.thread_id=r.thread_id
+	rows, err := db.read.QueryContext(ctx, `SELECT r.id, r.rollout_id, r.gen_seq FROM rollout r JOIN thread t ON t.thread_id=r.thread_id
 		WHERE substr(r.rollout_id, -8)=? AND (?2='' OR t.workspace=?2)`, id8, workspace)
 	if err != nil {
 		return nil, db.wrap("find an original", err)
@@ -160,7 +160,7 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 }
 
 func (db *DB) item(ctx context.Context, id int64) (transcript.Message, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT "+messageColumns+" FROM item WHERE id=?", id)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+messageColumns+" FROM item WHERE id=?", id)
 	if err != nil {
 		return transcript.Message{}, db.wrap("read an item", err)
 	}
@@ -189,12 +189,12 @@ type Ancestor struct {
 func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, File, error) {
 	var f File
 	var row, genSeq, lastSeq int64
-	err := db.sql.QueryRowContext(ctx, "SELECT id, gen_seq, last_seq, path, form, size FROM rollout WHERE thread_id=? AND off>0 ORDER BY stamp, rollout_id LIMIT 1", threadID).
+	err := db.read.QueryRowContext(ctx, "SELECT id, gen_seq, last_seq, path, form, size FROM rollout WHERE thread_id=? AND off>0 ORDER BY stamp, rollout_id LIMIT 1", threadID).
 		Scan(&row, &genSeq, &lastSeq, &f.Path, &f.Form, &f.Size)
 	if err != nil {
 		return nil, f, db.wrap("read a lineage", err)
 	}
-	rows, err := db.sql.QueryContext(ctx, "SELECT key, role, dead_off IS NOT NULL FROM item WHERE id BETWEEN ? AND ? ORDER BY id",
+	rows, err := db.read.QueryContext(ctx, "SELECT key, role, dead_off IS NOT NULL FROM item WHERE id BETWEEN ? AND ? ORDER BY id",
 		itemID(row, genSeq+1), itemID(row, lastSeq))
 	if err != nil {
 		return nil, f, db.wrap("read a lineage", err)
@@ -216,7 +216,7 @@ func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, File, e
 // Rewritten gives items that the thread's files once held and no longer do,
 // because their agent rewrote them: oldest first.
 func (db *DB) Rewritten(ctx context.Context, threadID string) ([]transcript.Message, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT id, rollout_id, gen_seq FROM rollout WHERE thread_id=? AND gen_seq>0 ORDER BY stamp, rollout_id", threadID)
+	rows, err := db.read.QueryContext(ctx, "SELECT id, rollout_id, gen_seq FROM rollout WHERE thread_id=? AND gen_seq>0 ORDER BY stamp, rollout_id", threadID)
 	if err != nil {
 		return nil, db.wrap("read rewritten items", err)
 	}
@@ -235,7 +235,7 @@ func (db *DB) Rewritten(ctx context.Context, threadID string) ([]transcript.Mess
 	}
 	var out []transcript.Message
 	for i := range segs {
-		if out, err = segs[i].messages(ctx, db.sql, threadID, place{}, 0, 0, out); err != nil {
+		if out, err = segs[i].messages(ctx, db.read, threadID, place{}, 0, 0, out); err != nil {
 			return nil, db.wrap("read rewritten items", err)
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	// schemaVersion is what this program writes; older files are brought up to it.
 	schemaVersion = 1
 
+	readers = 2 // connections to read with
+
 	writerBusy = 5 * time.Second
 	readerBusy = 250 * time.Millisecond
 )
@@ -34,6 +36,11 @@ var (
 	ErrDamaged = errors.New("the cache is damaged")
 	// ErrNotFound means that no row answers to the question.
 	ErrNotFound = errors.New("not found")
+	// ErrBusy means that another process held the cache too long: try again.
+	ErrBusy = errors.New("the cache is busy")
+	// ErrFull means that the disk is full, read-only or failing: worth a pause,
+	// not a rebuild.
+	ErrFull = errors.New("the cache can't be written")
 )
 
 // NewerError means that a newer program wrote the cache.
@@ -44,10 +51,11 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("the cache has schema %d, this program reads up to %d", e.Schema, e.Known)
 }
 
-// DB is an open cache. A writer has one connection, a reader two; both are safe
-// for concurrent use.
+// DB is an open cache, safe for concurrent use. A writer has one connection to
+// write with; what it reads doesn't wait for that.
 type DB struct {
-	sql    *sql.DB
+	sql    *sql.DB // writes; of a reader the same as read
+	read   *sql.DB
 	path   string
 	writer bool
 	now    func() time.Time
@@ -75,7 +83,16 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if _, err := db.sql.ExecContext(ctx, "PRAGMA journal_size_limit=8388608"); err != nil {
 		return nil, errors.Join(db.wrap("set the journal limit", err), db.Close())
 	}
+	r, err := connect(path, readerQuery(writerBusy), readers)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.read = r.sql
 	return db, nil
+}
+
+func readerQuery(busy time.Duration) url.Values {
+	return url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {ms(busy)}, "_stmt_cache_size": {"64"}}
 }
 
 // OpenReader opens the cache at path for reading only. Errors: ErrNone,
@@ -89,8 +106,7 @@ func OpenReader(ctx context.Context, path string) (*DB, error) {
 	case st.Size() == 0:
 		return nil, fmt.Errorf("open cache %s: %w", path, ErrNone)
 	}
-	q := url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {ms(readerBusy)}, "_stmt_cache_size": {"64"}}
-	db, err := connect(path, q, 2)
+	db, err := connect(path, readerQuery(readerBusy), readers)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +146,7 @@ func connect(path string, q url.Values, conns int) (*DB, error) {
 	}
 	s.SetMaxOpenConns(conns)
 	s.SetMaxIdleConns(conns)
-	return &DB{sql: s, path: path, now: time.Now}, nil
+	return &DB{sql: s, read: s, path: path, now: time.Now}, nil
 }
 
 // gate refuses files that aren't ours or are too new, and migrates old ones.
@@ -179,11 +195,22 @@ func (db *DB) readableNewer(ctx context.Context, schema int) error {
 
 // Close closes the cache. A writer leaves a short WAL behind.
 func (db *DB) Close() error {
-	if db.writer {
-		// Best effort: a reader's snapshot may hold the WAL, the next start tries again.
-		_, _ = db.sql.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	if !db.writer {
+		return db.sql.Close()
 	}
-	return db.sql.Close()
+	var err error
+	if db.read != db.sql {
+		err = db.read.Close()
+	}
+	// Best effort: a reader's snapshot may hold the WAL, the next start tries again.
+	_, _ = db.sql.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(err, db.sql.Close())
+}
+
+// Commits counts the writer's changes since it opened the cache.
+func (db *DB) Commits(ctx context.Context) (n int64, err error) {
+	err = db.sql.QueryRowContext(ctx, "SELECT total_changes()").Scan(&n)
+	return n, db.wrap("count changes", err)
 }
 
 // Path is where the cache lies.
@@ -219,22 +246,13 @@ func (db *DB) wrap(what string, err error) error {
 		switch se.Code {
 		case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
 			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrDamaged, err)
+		case sqlite3.ErrBusy, sqlite3.ErrLocked:
+			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrBusy, err)
+		case sqlite3.ErrFull, sqlite3.ErrReadonly, sqlite3.ErrIoErr:
+			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrFull, err)
 		case sqlite3.ErrCantOpen:
 			return fmt.Errorf("%s of cache %s: %w (is the folder readable and writable?)", what, db.path, err)
 		}
 	}
 	return fmt.Errorf("%s of cache %s: %w", what, db.path, err)
-}
-
-// Busy tells whether err says that another process held the cache too long.
-func Busy(err error) bool {
-	se, ok := errors.AsType[sqlite3.Error](err)
-	return ok && (se.Code == sqlite3.ErrBusy || se.Code == sqlite3.ErrLocked)
-}
-
-// Full tells whether err says that the disk is full or read-only: worth a
-// pause, not a rebuild.
-func Full(err error) bool {
-	se, ok := errors.AsType[sqlite3.Error](err)
-	return ok && (se.Code == sqlite3.ErrFull || se.Code == sqlite3.ErrReadonly || se.Code == sqlite3.ErrIoErr)
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 )
 
@@ -23,9 +25,21 @@ func (db *DB) SaveReceipt(ctx context.Context, r Receipt) error {
 	return db.wrap("save a receipt", err)
 }
 
+// Receipt gives what a sink wrote for a thread; the zero Receipt if nothing.
+func (db *DB) Receipt(ctx context.Context, sink, threadID string) (r Receipt, err error) {
+	var written int64
+	err = db.read.QueryRowContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed, written_ns FROM receipt WHERE sink=? AND thread_id=?", sink, threadID).
+		Scan(&r.Sink, &r.ThreadID, &r.Name, &r.Hash, &r.Bytes, &r.Rev, &r.Managed, &written)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Receipt{}, nil
+	}
+	r.Written = at(written)
+	return r, db.wrap("read a receipt", err)
+}
+
 // Receipts gives all that a sink wrote.
 func (db *DB) Receipts(ctx context.Context, sink string) (map[string]Receipt, error) {
-	rows, err := db.sql.QueryContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed, written_ns FROM receipt WHERE sink=?", sink)
+	rows, err := db.read.QueryContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed, written_ns FROM receipt WHERE sink=?", sink)
 	if err != nil {
 		return nil, db.wrap("list receipts", err)
 	}
@@ -46,7 +60,7 @@ func (db *DB) Receipts(ctx context.Context, sink string) (map[string]Receipt, er
 // Unpublished gives the threads whose newest revision a sink hasn't written,
 // oldest change first. Threads that another thread spawned are left out.
 func (db *DB) Unpublished(ctx context.Context, sink string) ([]string, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT t.thread_id FROM thread t LEFT JOIN receipt r ON r.thread_id=t.thread_id AND r.sink=?
+	rows, err := db.read.QueryContext(ctx, `SELECT t.thread_id FROM thread t LEFT JOIN receipt r ON r.thread_id=t.thread_id AND r.sink=?
 		WHERE t.subagent=0 AND (r.rev IS NULL OR (r.rev<>t.rev AND r.managed=1)) ORDER BY t.updated_ns`, sink)
 	if err != nil {
 		return nil, db.wrap("list unpublished threads", err)

@@ -134,7 +134,7 @@ func describe(t *transcript.Thread, segs []segment) {
 			t.AutoCompact = f.AutoCompact
 		}
 		if t.ContextTokens == 0 {
-			t.ContextTokens = f.ContextNow
+			t.ContextTokens, t.ContextInput = f.ContextNow, f.ContextInput
 		}
 	}
 	// A branch is named by its own words; one that a revert left without the

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -20,7 +21,7 @@ type Totals struct {
 
 // Totals gives figures per home.
 func (db *DB) Totals(ctx context.Context) ([]Totals, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT home, count(*), count(DISTINCT thread_id), sum(max(size,0)),
+	rows, err := db.read.QueryContext(ctx, `SELECT home, count(*), count(DISTINCT thread_id), sum(max(size,0)),
 		sum(CASE WHEN form=1 THEN max(0, size-off-pending) WHEN off=0 THEN max(size,0) ELSE 0 END) FROM rollout WHERE state<>3 GROUP BY home ORDER BY home`)
 	if err != nil {
 		return nil, db.wrap("count rollouts", err)
@@ -49,7 +50,7 @@ type Problem struct {
 
 // Problems names every file that was not fully read.
 func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason FROM rollout r
+	rows, err := db.read.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason FROM rollout r
 		WHERE state=2 OR EXISTS(SELECT 1 FROM damage d WHERE d.rollout=r.id) OR EXISTS(SELECT 1 FROM unknown u WHERE u.rollout=r.id) ORDER BY path`)
 	if err != nil {
 		return nil, db.wrap("list problems", err)
@@ -80,7 +81,7 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
 	var p Problem
 	var id int64
-	err := db.sql.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason FROM rollout WHERE rollout_id=?", rolloutID).
+	err := db.read.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason FROM rollout WHERE rollout_id=?", rolloutID).
 		Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason)
 	if err != nil {
 		return p, db.wrap("read oddities", err)
@@ -89,7 +90,7 @@ func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
 }
 
 func (db *DB) oddities(ctx context.Context, row int64, p *Problem) error {
-	rows, err := db.sql.QueryContext(ctx, "SELECT line, off, size, cause, detail, salvaged FROM damage WHERE rollout=? ORDER BY line, off", row)
+	rows, err := db.read.QueryContext(ctx, "SELECT line, off, size, cause, detail, salvaged FROM damage WHERE rollout=? ORDER BY line, off", row)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (db *DB) oddities(ctx context.Context, row int64, p *Problem) error {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
-	kinds, err := db.sql.QueryContext(ctx, "SELECT kind, name, version, count, line FROM unknown WHERE rollout=? ORDER BY kind, name", row)
+	kinds, err := db.read.QueryContext(ctx, "SELECT kind, name, version, count, line FROM unknown WHERE rollout=? ORDER BY kind, name", row)
 	if err != nil {
 		return err
 	}
@@ -132,19 +133,19 @@ func (db *DB) Size() int64 {
 
 // Schema is the version of the open file.
 func (db *DB) Schema(ctx context.Context) (v int, err error) {
-	err = db.sql.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	err = db.read.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
 	return v, db.wrap("read the schema version", err)
 }
 
 // DataVersion changes whenever another connection commits.
 func (db *DB) DataVersion(ctx context.Context) (v int64, err error) {
-	err = db.sql.QueryRowContext(ctx, "PRAGMA data_version").Scan(&v)
+	err = db.read.QueryRowContext(ctx, "PRAGMA data_version").Scan(&v)
 	return v, db.wrap("read the data version", err)
 }
 
 // Meta reads a value by which runs speak to later runs; empty if unset.
 func (db *DB) Meta(ctx context.Context, key string) (v string, err error) {
-	err = db.sql.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(&v)
+	err = db.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(&v)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -155,4 +156,68 @@ func (db *DB) Meta(ctx context.Context, key string) (v string, err error) {
 func (db *DB) SetMeta(ctx context.Context, key, value string) error {
 	_, err := db.sql.ExecContext(ctx, "INSERT INTO meta VALUES(?,?) ON CONFLICT DO UPDATE SET value=excluded.value", key, value)
 	return db.wrap("write "+key, err)
+}
+
+// Count is the number of threads.
+func (db *DB) Count(ctx context.Context) (n int, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT count(*) FROM thread").Scan(&n)
+	return n, db.wrap("count threads", err)
+}
+
+// ThreadIDs gives all threads, newest first.
+func (db *DB) ThreadIDs(ctx context.Context) ([]string, error) {
+	rows, err := db.read.QueryContext(ctx, "SELECT thread_id FROM thread ORDER BY updated_ns DESC")
+	if err != nil {
+		return nil, db.wrap("list threads", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, db.wrap("list threads", err)
+		}
+		out = append(out, id)
+	}
+	return out, db.wrap("list threads", rows.Err())
+}
+
+const targetsKey = "targets"
+
+// Targets is the mark that SetTargets recorded; empty if none.
+func (db *DB) Targets(ctx context.Context) (string, error) { return db.Meta(ctx, targetsKey) }
+
+// SetTargets records the mark of the figures that all threads are now decided
+// with, and forgets decisions for models that are no target any more.
+func (db *DB) SetTargets(ctx context.Context, mark string, models []string) error {
+	return db.write(ctx, "save targets", func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, "SELECT id, model FROM target")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var old []int64
+		for rows.Next() {
+			var id int64
+			var model string
+			if err := rows.Scan(&id, &model); err != nil {
+				return err
+			}
+			if !slices.Contains(models, model) {
+				old = append(old, id)
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		for _, id := range old {
+			for _, q := range []string{"DELETE FROM decision WHERE target=?", "DELETE FROM target WHERE id=?"} {
+				if _, err := tx.ExecContext(ctx, q, id); err != nil {
+					return err
+				}
+			}
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO meta VALUES(?,?) ON CONFLICT DO UPDATE SET value=excluded.value", targetsKey, mark)
+		return err
+	})
 }

@@ -16,7 +16,7 @@ import (
 // Thread gives one thread by its full id; ErrNotFound if it isn't here.
 func (db *DB) Thread(ctx context.Context, id string) (transcript.Thread, error) {
 	var body string
-	if err := db.sql.QueryRowContext(ctx, "SELECT body FROM thread WHERE thread_id=?", id).Scan(&body); err != nil {
+	if err := db.read.QueryRowContext(ctx, "SELECT body FROM thread WHERE thread_id=?", id).Scan(&body); err != nil {
 		return transcript.Thread{}, db.wrap("read thread "+id, err)
 	}
 	t, err := readThread(body)
@@ -35,7 +35,7 @@ func readThread(body string) (t transcript.Thread, err error) {
 
 // withSubagents adds up what the threads spent that t spawned, at any depth.
 func (db *DB) withSubagents(ctx context.Context, t *transcript.Thread) error {
-	rows, err := db.sql.QueryContext(ctx, `WITH RECURSIVE down(id, depth) AS (
+	rows, err := db.read.QueryContext(ctx, `WITH RECURSIVE down(id, depth) AS (
 			SELECT thread_id, 1 FROM thread WHERE parent=?1 AND subagent=1 UNION
 			SELECT t.thread_id, depth+1 FROM thread t JOIN down ON t.parent=down.id WHERE t.subagent=1 AND depth<64)
 		SELECT body FROM thread WHERE thread_id IN (SELECT id FROM down) AND thread_id<>?1`, t.ID)
@@ -103,7 +103,7 @@ func (db *DB) Threads(ctx context.Context, f Filter) (list []transcript.Thread, 
 	whole := f
 	whole.Before = 0
 	where, args := whole.where()
-	if err := db.sql.QueryRowContext(ctx, "SELECT count(*) FROM thread WHERE "+where, args...).Scan(&total); err != nil {
+	if err := db.read.QueryRowContext(ctx, "SELECT count(*) FROM thread WHERE "+where, args...).Scan(&total); err != nil {
 		return nil, 0, db.wrap("count threads", err)
 	}
 	where, args = f.where()
@@ -111,7 +111,7 @@ func (db *DB) Threads(ctx context.Context, f Filter) (list []transcript.Thread, 
 	if limit <= 0 {
 		limit = -1
 	}
-	rows, err := db.sql.QueryContext(ctx, `SELECT body, (SELECT count(*) FROM thread c WHERE c.parent=thread.thread_id AND c.parent<>'' AND c.subagent=1)
+	rows, err := db.read.QueryContext(ctx, `SELECT body, (SELECT count(*) FROM thread c WHERE c.parent=thread.thread_id AND c.parent<>'' AND c.subagent=1)
 		FROM thread WHERE `+where+" ORDER BY updated_ns DESC, thread_id DESC LIMIT ?", append(args, limit)...)
 	if err != nil {
 		return nil, 0, db.wrap("list threads", err)
@@ -133,21 +133,18 @@ func (db *DB) Threads(ctx context.Context, f Filter) (list []transcript.Thread, 
 	return list, total, db.wrap("list threads", rows.Err())
 }
 
-// Candidate is a thread that an abbreviation may mean.
-type Candidate struct{ ID, Title string }
-
 // AmbiguousError lists what an abbreviation matches.
 type AmbiguousError struct {
-	Arg        string
-	Candidates []Candidate
+	Arg         string
+	IDs, Titles []string // side by side
 }
 
 // Error names the candidates.
 func (e *AmbiguousError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q matches %d sessions", e.Arg, len(e.Candidates))
-	for _, c := range e.Candidates {
-		fmt.Fprintf(&b, "\n  %s  %q", c.ID, c.Title)
+	fmt.Fprintf(&b, "%q matches %d sessions", e.Arg, len(e.IDs))
+	for i, id := range e.IDs {
+		fmt.Fprintf(&b, "\n  %s  %q", id, e.Titles[i])
 	}
 	return b.String()
 }
@@ -173,38 +170,38 @@ func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (strin
 	default:
 		query = `SELECT t.thread_id, t.title FROM thread t WHERE (substr(t.thread_id,1,length(?1))=?1 OR substr(t.thread_id,-8)=?1)` + scope + " ORDER BY t.thread_id LIMIT 20"
 	}
-	rows, err := db.sql.QueryContext(ctx, query, key, workspace, except)
+	rows, err := db.read.QueryContext(ctx, query, key, workspace, except)
 	if err != nil {
 		return "", db.wrap("find session "+arg, err)
 	}
 	defer rows.Close()
-	var found []Candidate
+	found := &AmbiguousError{Arg: arg}
 	for rows.Next() {
-		var c Candidate
-		if err := rows.Scan(&c.ID, &c.Title); err != nil {
+		var id, title string
+		if err := rows.Scan(&id, &title); err != nil {
 			return "", db.wrap("find session "+arg, err)
 		}
-		if c.ID == key {
-			return c.ID, nil
+		if id == key {
+			return id, nil
 		}
-		found = append(found, c)
+		found.IDs, found.Titles = append(found.IDs, id), append(found.Titles, title)
 	}
 	if err := rows.Err(); err != nil {
 		return "", db.wrap("find session "+arg, err)
 	}
-	switch len(found) {
+	switch len(found.IDs) {
 	case 0:
 		return "", fmt.Errorf("session %q: %w", arg, ErrNotFound)
 	case 1:
-		return found[0].ID, nil
+		return found.IDs[0], nil
 	}
-	return "", &AmbiguousError{Arg: arg, Candidates: found}
+	return "", found
 }
 
 // Decisions gives what was decided for a thread: for one target, or for all
 // with an empty model. Kept figures are in where a pack was made.
 func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.Decision, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT g.body, d.verdict, d.strategy, d.fit, d.tokens, d.target_tokens, d.budget, d.messages, d.through_seq, d.computed_ns,
+	rows, err := db.read.QueryContext(ctx, `SELECT g.body, d.verdict, d.strategy, d.fit, d.tokens, d.target_tokens, d.budget, d.messages, d.through_seq, d.computed_ns,
 			p.tokens, p.kept, p.omitted
 		FROM thread t JOIN decision d ON d.thread=t.id JOIN target g ON g.id=d.target
 		LEFT JOIN pack p ON p.thread=t.id AND p.budget=d.budget AND p.through_seq=d.through_seq AND p.strategy=CASE d.strategy WHEN 1 THEN 'shrunk' ELSE 'selected' END
@@ -265,9 +262,51 @@ func (db *DB) SavePacks(ctx context.Context, threadID string, packs []Pack) erro
 
 // Rev is the thread's number of changes; ErrNotFound if it isn't here.
 func (db *DB) Rev(ctx context.Context, threadID string) (rev int64, err error) {
-	err = db.sql.QueryRowContext(ctx, "SELECT rev FROM thread WHERE thread_id=?", threadID).Scan(&rev)
+	err = db.read.QueryRowContext(ctx, "SELECT rev FROM thread WHERE thread_id=?", threadID).Scan(&rev)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, ErrNotFound
 	}
 	return rev, db.wrap("read the revision", err)
+}
+
+// Turns gives the turns of a thread's current branch, numbered through it.
+func (db *DB) Turns(ctx context.Context, threadID string) ([]transcript.Turn, error) {
+	segs, err := threadChain(ctx, db.read, threadID)
+	if err != nil {
+		return nil, db.wrap("read turns", err)
+	}
+	ps, err := places(ctx, db.read, segs)
+	if err != nil {
+		return nil, db.wrap("read turns", err)
+	}
+	var out []transcript.Turn
+	for i := range segs {
+		last := segs[i].sums.Turns
+		if i+1 < len(segs) {
+			last = int(ps[i+1].turns - ps[i].turns)
+		}
+		if out, err = segs[i].turnsUpTo(ctx, db.read, last, int(ps[i].turns), out); err != nil {
+			return nil, db.wrap("read turns", err)
+		}
+	}
+	return out, nil
+}
+
+func (s *segment) turnsUpTo(ctx context.Context, q queryer, last, before int, out []transcript.Turn) ([]transcript.Turn, error) {
+	rows, err := q.QueryContext(ctx, "SELECT number, turn_id, started_ns, ended_ns, state, error FROM turn WHERE rollout=? AND number BETWEEN 1 AND ? ORDER BY number", s.row, last)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t transcript.Turn
+		var started, ended int64
+		if err := rows.Scan(&t.Number, &t.ID, &started, &ended, &t.State, &t.Error); err != nil {
+			return nil, err
+		}
+		t.Number += before
+		t.Started, t.Ended = at(started), at(ended)
+		out = append(out, t)
+	}
+	return out, rows.Err()
 }

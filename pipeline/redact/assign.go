@@ -45,10 +45,10 @@ func assignment(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	v := s[from:to]
-	if containsFold(name, "aws_secret") || containsFold(name, "secret_access_key") || containsFold(name, "secretaccesskey") {
+	if kind != KindPassword && kind != KindToken && (containsFold(name, "aws_secret") || containsFold(name, "secret_access_key") || containsFold(name, "secretaccesskey")) {
 		kind = KindAWSSecretKey
 	}
-	env := sep.tight && sep.char == '=' && name == strings.ToUpper(name)
+	env := sep.tight && sep.char == '=' && noLower(name)
 	if hasPrefix(s[to:], markOpen) || !quoted && codeFollows(s, to) || !secretValue(v, kind, quoted, env) {
 		return Finding{}, false
 	}
@@ -325,11 +325,27 @@ func placeholder(v string) bool {
 	if len(v) > 24 {
 		return false
 	}
-	switch strings.ToLower(strings.Trim(v, "!?. ")) {
-	case "string", "password", "passwd", "secret", "token", "required", "optional", "none", "null", "nil",
-		"true", "false", "undefined", "unknown", "empty", "missing", "invalid", "hidden", "current-password",
-		"new-password", "prompt", "boolean", "integer", "number", "default", "disabled", "enabled", "username":
-		return true
+	v = strings.Trim(v, "!?. ")
+	for _, w := range placeholders {
+		if len(v) == len(w) && hasFold(v, w) {
+			return true
+		}
 	}
 	return false
+}
+
+// placeholders is only read.
+var placeholders = [...]string{
+	"string", "password", "passwd", "secret", "token", "required", "optional", "none", "null", "nil",
+	"true", "false", "undefined", "unknown", "empty", "missing", "invalid", "hidden", "current-password",
+	"new-password", "prompt", "boolean", "integer", "number", "default", "disabled", "enabled", "username",
+}
+
+func noLower(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 'a' && s[i] <= 'z' {
+			return false
+		}
+	}
+	return true
 }

@@ -12,6 +12,7 @@ const summaryIntro = "Another language model started to solve this problem"
 // compacted reads the mark of a compaction. It replaced the model's context,
 // not the transcript; the history it repeats is left alone.
 func (p *Parser) compacted(r *record, d *transcript.Delta) {
+	p.carriedOver(r, d)
 	text := r.payload.get("message").str()
 	if text == "" && r.head {
 		text = cutString(r.payload, `"message":"`)
@@ -31,6 +32,33 @@ func (p *Parser) compacted(r *record, d *transcript.Delta) {
 		Role: transcript.RoleCompaction, Text: text, Turn: p.turnOf(id), TurnID: id, Key: key,
 		Inherited: p.inherit(transcript.RoleCompaction, key, id, r),
 	}, r, d)
+}
+
+// carriedOver takes the dialogue that a compaction kept, where nothing of it
+// stands in the file: an app that rewrites its rollouts begins them so. Else
+// the history only repeats what was read before. What a cut-off line doesn't
+// hold whole is lost with the rest of it.
+func (p *Parser) carriedOver(r *record, d *transcript.Delta) {
+	if p.m.Seq > 0 || p.facts.Base != nil {
+		return
+	}
+	const key = `"replacement_history":`
+	i := strings.Index(string(r.payload), key)
+	if i < 0 {
+		return
+	}
+	seen := p.m.Responses
+	for w := r.payload[i+len(key):].elements(); ; {
+		v, ok := w.element()
+		if !ok {
+			break
+		}
+		mw := v.members()
+		if it := openItem(&mw); it.kind == "message" {
+			p.takeItem(&it, r, d)
+		}
+	}
+	p.m.Responses = seen // these tell nothing of how the lines that follow are written
 }
 
 // wholeIntro tells whether the text before a summary is the one line that

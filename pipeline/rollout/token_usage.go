@@ -118,7 +118,7 @@ func (p *Parser) tokenCount(r *record, d *transcript.Delta) {
 		}
 	}
 	if hasLast {
-		p.facts.ContextNow = last.Total
+		p.facts.ContextNow, p.facts.ContextInput = last.Total, last.Input
 	}
 	if hasTotal {
 		p.count(total, last, hasLast, r)

@@ -80,6 +80,7 @@ type Facts struct {
 	Window       int     // usable window reported newest, tokens; 0 unknown
 	AutoCompact  int     // limit reported newest, tokens; 0 unknown
 	ContextNow   int64   // tokens the next request starts from; 0 unknown
+	ContextInput int64   // tokens the newest request was made of; 0 unknown
 	QuotaPercent float64 // highest rate-limit share reported newest, 0–100; 0 unknown
 
 	Turns       int // live turns so far; turns with a higher number were rolled back
@@ -88,14 +89,6 @@ type Facts struct {
 	Rollbacks   int
 	Injected    int    // messages that no person wrote, left out
 	CopyOf      string // parent thread whose lines were copied to the front; empty if none
-}
-
-// Rollout is one file of a thread as the store knows it.
-type Rollout struct {
-	ID       string // the id in the file name: thread id, or the second id of a reverted thread
-	Path     string
-	Archived bool
-	Facts    Facts
 }
 
 // Thread is one conversation with the figures of its current branch.
@@ -126,7 +119,8 @@ type Thread struct {
 	ModelCalls      int
 	Window          int
 	AutoCompact     int
-	ContextTokens   int64
+	ContextTokens   int64 // the next request starts from
+	ContextInput    int64 // the newest request was made of
 	Counts          Counts
 
 	Tokens       map[string]int64 // per encoding name: what Migrates, current branch

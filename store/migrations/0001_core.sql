@@ -135,8 +135,7 @@ CREATE INDEX rollout_last8 ON rollout(substr(rollout_id, -8));
 
 CREATE TABLE thread_name (
   thread_id  TEXT PRIMARY KEY,
-  name       TEXT NOT NULL,
-  updated_ns INTEGER NOT NULL
+  name       TEXT NOT NULL
 ) WITHOUT ROWID;
 
 -- The figures of a target model, shared by all decisions about it.
@@ -189,8 +188,7 @@ CREATE TABLE home (
   path       TEXT PRIMARY KEY,
   present    INTEGER NOT NULL,
   problem    TEXT NOT NULL,
-  listed_ns  INTEGER NOT NULL,
-  index_off  INTEGER NOT NULL DEFAULT 0      -- bytes of session_index.jsonl taken in
+  listed_ns  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE meta (

@@ -1,0 +1,211 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/session-migrator/session-migrator/pipeline/compress"
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/redact"
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// Request asks for what a target is to be given.
+type Request struct {
+	Target   string // model; required
+	Budget   int    // tokens, instead of what the model's room gives; 0: by the model
+	Strategy string // latest, shrunk, selected; empty: by the decision
+	Format   string // markdown (default), messages, openai, anthropic
+	Decide   decide.Options
+}
+
+// Handoff is what a target is to be given, and why.
+type Handoff struct {
+	Decision decide.Decision
+	Strategy string // whole, or how it was compressed
+	Text     []byte
+	Tokens   int // of Text, in the decision's encoding
+	Kept     int // messages
+	Omitted  int
+}
+
+// Decide decides for any model, known to the table or not: an unknown one is
+// taken for a small window, and the decision says so.
+func (p *Pipeline) Decide(t transcript.Thread, model string, opt decide.Options) decide.Decision {
+	m, _ := p.Table().Lookup(model) // an unknown name's row says so itself
+	if opt == (decide.Options{}) {
+		opt = p.opt.Decide
+	}
+	return decideFor(window(model, m), t, opt)
+}
+
+// Migrate gives the whole conversation when it fits the target, else the most
+// valuable part of it, with refs for the rest. Secrets are taken out before
+// anything is cut.
+func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, error) {
+	d := p.Decide(v.Thread, q.Target, q.Decide)
+	format := compress.FormatMarkdown
+	if q.Format != "" {
+		var err error
+		if format, err = compress.ParseFormat(q.Format); err != nil {
+			return Handoff{Decision: d}, err
+		}
+	}
+	count, release, err := p.counter(ctx, d.Encoding)
+	if err != nil {
+		return Handoff{Decision: d}, err
+	}
+	defer release()
+	in := compress.Input{Messages: Redacted(v.Messages), Count: count, Format: format, Session: last8(v.Thread.ID)}
+
+	name, budget := q.Strategy, q.Budget
+	if name == "" && budget == 0 && d.Verdict == decide.Direct {
+		return whole(in, d, v.Thread)
+	}
+	if budget == 0 {
+		budget = budgetOf(d)
+	}
+	if name == "" {
+		name = strategyFor(d, v.Thread, budget)
+	}
+	if name == "whole" {
+		return whole(in, d, v.Thread)
+	}
+	s, err := compress.ByName(name)
+	if err != nil {
+		return Handoff{Decision: d}, err
+	}
+	in.BudgetTokens = budget
+	sel, err := s.Select(in)
+	if err != nil {
+		return Handoff{Decision: d}, fmt.Errorf("select %s within %d tokens: %w", name, budget, err)
+	}
+	text, err := sel.Render(format)
+	if err != nil {
+		return Handoff{Decision: d}, err
+	}
+	d.KeptTokens, d.KeptMessages, d.OmittedMessages = sel.Tokens, sel.KeptMessages, sel.OmittedMessages
+	return Handoff{Decision: d, Strategy: name, Text: text, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages}, nil
+}
+
+// budgetOf is what the hand-over may count: the decision's, or for a thread
+// that fits as it is, the room.
+func budgetOf(d decide.Decision) int {
+	if d.Budget != nil {
+		return *d.Budget
+	}
+	return int(float64(d.Room) / max(d.Factor, 1))
+}
+
+// strategyFor picks what keeps most within a budget that the user gave.
+func strategyFor(d decide.Decision, t transcript.Thread, budget int) string {
+	switch {
+	case d.SessionTokens <= budget && d.Verdict == decide.Direct:
+		return "whole"
+	case int(t.ShrunkTokens[d.Encoding]) <= budget*9/10 && t.ShrunkTokens[d.Encoding] > 0:
+		return decide.Shrunk.String()
+	}
+	return decide.Selected.String()
+}
+
+// whole hands over every message that migrates.
+func whole(in compress.Input, d decide.Decision, t transcript.Thread) (Handoff, error) {
+	text, err := compress.RenderAll(in.Format, in.Session, in.Messages)
+	if err != nil {
+		return Handoff{Decision: d}, err
+	}
+	d.KeptTokens, d.KeptMessages, d.OmittedMessages = d.SessionTokens, t.Migrated, 0
+	return Handoff{Decision: d, Strategy: "whole", Text: text, Tokens: in.Count(string(text)), Kept: t.Migrated}, nil
+}
+
+// counter lends a worker's counter for the encoding.
+func (p *Pipeline) counter(ctx context.Context, encoding string) (compress.Counter, func(), error) {
+	select {
+	case c := <-p.counters:
+		release := func() { p.counters <- c }
+		if encoding == tokens.Cl100kBase.String() {
+			return c.cl100k.CountString, release, nil
+		}
+		return c.o200k.CountString, release, nil
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// RedactText takes the secrets out of a text that leaves.
+func RedactText(s string) string { return redact.Text(s) }
+
+// Redacted gives the messages without the secrets in them.
+func Redacted(ms []transcript.Message) []transcript.Message {
+	out := make([]transcript.Message, len(ms))
+	for i, m := range ms {
+		m.Text, m.Args = redact.Text(m.Text), redact.Text(m.Args)
+		out[i] = m
+	}
+	return out
+}
+
+func last8(id string) string { return id[max(0, len(id)-8):] }
+
+// Original gives the exact text behind a ref: om_… of any thread, t17 or
+// t17-t30 of the thread given. With a workspace only its threads are reached.
+// store.ErrNotFound, *store.ChangedError, or what is wrong with the ref.
+func (p *Pipeline) Original(ctx context.Context, ref, threadID, workspace string) ([]transcript.Message, error) {
+	r, err := compress.ParseRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	switch r.Kind {
+	case compress.RefItem:
+		ms, err := p.db.Original(ctx, r.Rollout, r.Seq, workspace)
+		if err != nil || r.Len == 0 {
+			return ms, err
+		}
+		return part(ms, r)
+	case compress.RefTurns:
+		return p.turns(ctx, r, threadID, workspace)
+	}
+	return nil, fmt.Errorf("bug: ref kind %d", r.Kind)
+}
+
+// part cuts the bytes out that the ref names.
+func part(ms []transcript.Message, r compress.Ref) ([]transcript.Message, error) {
+	for i := range ms {
+		body := ms[i].Body()
+		if r.Offset+r.Len > int64(len(body)) {
+			return nil, fmt.Errorf("ref %s: the text has only %d bytes: %w", r, len(body), store.ErrNotFound)
+		}
+		cut := body[r.Offset : r.Offset+r.Len]
+		if ms[i].Role == transcript.RoleToolCall {
+			ms[i].Args = cut
+		} else {
+			ms[i].Text = cut
+		}
+	}
+	return ms, nil
+}
+
+func (p *Pipeline) turns(ctx context.Context, r compress.Ref, threadID, workspace string) ([]transcript.Message, error) {
+	if threadID == "" {
+		return nil, fmt.Errorf("ref %s names turns: say of which session", r)
+	}
+	v, err := p.View(ctx, threadID)
+	if err != nil {
+		return nil, err
+	}
+	if workspace != "" && v.Thread.Workspace != workspace {
+		return nil, fmt.Errorf("session %s: %w", threadID, store.ErrNotFound)
+	}
+	var out []transcript.Message
+	for _, m := range v.Messages {
+		if m.ThreadTurn >= r.From && m.ThreadTurn <= r.To {
+			out = append(out, m)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("ref %s: the session has turns 1 to %d: %w", r, v.Thread.Turns, store.ErrNotFound)
+	}
+	return out, nil
+}

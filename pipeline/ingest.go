@@ -1,0 +1,338 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/session-migrator/session-migrator/pipeline/compress"
+	"github.com/session-migrator/session-migrator/pipeline/rollout"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/watch/tail"
+)
+
+const (
+	batchLines = 5_000   // lines a commit holds at most
+	batchBytes = 8 << 20 // bytes of text a commit holds at most
+)
+
+// Result tells what an Ingest did.
+type Result struct {
+	ThreadID   string
+	Lines      int64
+	Bytes      int64 // logical bytes taken in
+	Items      int
+	Changed    bool         // rows or the place of the file changed
+	TurnEnded  bool         // the newest turn has its end
+	NewWindows bool         // a rollout reported a window
+	Waiting    []store.File // rollouts that waited for this thread and must be read again
+}
+
+// Ingest takes in what is new of one rollout. A file that can't be read is
+// recorded with its reason, so that status can name it, and returned as an
+// error; what was taken in before stays.
+func (p *Pipeline) Ingest(ctx context.Context, f store.File) (Result, error) {
+	defer p.files.hold(f.RolloutID)()
+	r, err := p.ingest(ctx, f)
+	if err == nil || ctx.Err() != nil {
+		return r, err
+	}
+	err = fmt.Errorf("ingest %s: %w", f.Path, err)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
+		return r, err // it moved, or it isn't the file's fault
+	}
+	return r, errors.Join(err, p.unreadable(ctx, f, err))
+}
+
+// unreadable records why a file could not be read.
+func (p *Pipeline) unreadable(ctx context.Context, f store.File, cause error) error {
+	if _, err := p.db.Rollout(ctx, f.RolloutID); !errors.Is(err, store.ErrNotFound) {
+		return errors.Join(err, p.db.Touch(ctx, f, store.FileUnreadable, cause.Error(), p.decisions))
+	}
+	return p.db.Commit(ctx, &store.Batch{
+		File: f, State: store.FileUnreadable, Reason: cause.Error(),
+		Delta: &transcript.Delta{}, Facts: transcript.Facts{ThreadID: f.ThreadID}, Decide: p.decisions,
+	})
+}
+
+// plan is what the checkpoint and the file's look ask for.
+type plan uint8
+
+const (
+	planSkip       plan = iota + 1 // nothing can have changed
+	planAppend                     // go on at the cursor
+	planRederive                   // the same bytes again, with a newer parser or a parent that turned up
+	planGeneration                 // the file was rewritten
+)
+
+// planFor is pure: what to do about f, given where reading stands.
+func planFor(cp store.Checkpoint, known bool, f store.File) plan {
+	switch {
+	case !known:
+		return planAppend
+	case cp.ParserVersion != rollout.Version() && cp.ParserVersion != 0:
+		return planRederive
+	case cp.ParserVersion == 0 && cp.Cursor.Offset == 0 && cp.LastSeq > 0:
+		return planRederive // asked for by a rebuild
+	case cp.State == store.FileOK && sameLook(cp.File, f):
+		return planSkip
+	}
+	return planAppend
+}
+
+func sameLook(a, b store.File) bool {
+	return a.Path == b.Path && a.Form == b.Form && a.Archived == b.Archived && a.Size == b.Size &&
+		a.ModTimeNs == b.ModTimeNs && a.ChangeTimeNs == b.ChangeTimeNs && a.Dev == b.Dev && a.Ino == b.Ino
+}
+
+func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
+	cp, err := p.db.Rollout(ctx, f.RolloutID)
+	known := err == nil
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return Result{}, err
+	}
+	what := planFor(cp, known, f)
+	if what == planSkip {
+		return Result{ThreadID: cp.ThreadID}, nil
+	}
+	if f.Form == store.FormDocument {
+		return p.document(ctx, f, cp, what)
+	}
+	from := cursorOf(cp.Cursor)
+	if what == planRederive {
+		from = tail.Cursor{}
+	}
+	r, err := tail.Open(f.Path, from, tailOptions())
+	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) {
+		what, from = planGeneration, tail.Cursor{}
+		r, err = tail.Open(f.Path, from, tailOptions())
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	defer r.Close()
+	return p.lines(ctx, f, cp, what, r)
+}
+
+func tailOptions() tail.Options {
+	return tail.Options{Classify: func(head []byte, whole bool) tail.Want {
+		switch rollout.Classify(head, whole) {
+		case rollout.NeedAll:
+			return tail.WantAll
+		case rollout.NeedHead:
+			return tail.WantHead
+		case rollout.NeedNone:
+			return tail.WantNone
+		}
+		return tail.WantAll
+	}}
+}
+
+func needOf(w tail.Want) rollout.Need {
+	switch w {
+	case tail.WantAll:
+		return rollout.NeedAll
+	case tail.WantHead:
+		return rollout.NeedHead
+	case tail.WantNone:
+		return rollout.NeedNone
+	}
+	return rollout.NeedAll
+}
+
+// reading is one pass over new lines of a file.
+type reading struct {
+	p      *Pipeline
+	ctx    context.Context
+	file   store.File
+	parser *rollout.Parser
+	count  *counters
+	delta  transcript.Delta
+	batch  store.Batch
+	counts []store.ItemCount
+	res    Result
+	ended  bool
+}
+
+// lines reads, parses, counts and commits until no whole line is left.
+func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint, what plan, r *tail.Reader) (Result, error) {
+	var st rollout.State
+	if what == planAppend && len(cp.Parser) > 0 {
+		if err := json.Unmarshal(cp.Parser, &st); err != nil {
+			return Result{}, fmt.Errorf("read the parser state: %w", err)
+		}
+	}
+	g := &reading{p: p, ctx: ctx, file: f}
+	g.batch.NewGeneration, g.batch.Rederive = what == planGeneration, what == planRederive
+	g.parser = rollout.NewParser(st, rollout.Options{Parent: p.lineage(ctx)})
+	select {
+	case g.count = <-p.counters:
+		defer func() { p.counters <- g.count }()
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+	start := r.Cursor()
+	for {
+		l, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return g.res, errors.Join(err, g.commit(r, false))
+		}
+		g.parser.Line(rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: needOf(l.Want), TooLong: l.TooLong}, &g.delta)
+		if g.delta.Lines >= batchLines || g.delta.Bytes >= batchBytes {
+			if err := g.commit(r, true); err != nil {
+				return g.res, err
+			}
+		}
+	}
+	g.res.Bytes = r.Cursor().Offset - start.Offset
+	if err := g.commit(r, false); err != nil {
+		return g.res, err
+	}
+	return g.res, g.waiting()
+}
+
+// commit counts the batch's items and hands it to the store with the cursor
+// behind its last line.
+func (g *reading) commit(r *tail.Reader, more bool) error {
+	g.countItems()
+	st := g.parser.State()
+	text, err := json.Marshal(st)
+	if err != nil {
+		return fmt.Errorf("write the parser state: %w", err)
+	}
+	b := &g.batch
+	b.File, b.Cursor, b.Pending = g.file, storeCursor(r.Cursor()), r.Pending()
+	b.State, b.Delta, b.Counts, b.Facts = store.FileOK, &g.delta, g.counts, st.Facts
+	b.Parser, b.ParserVersion, b.AwaitsParent = text, rollout.Version(), g.parser.AwaitsParent()
+	b.Decide, b.Quiet = g.p.decisions, more
+	if b.Facts.ThreadID == "" {
+		b.Facts.ThreadID = g.file.ThreadID
+	}
+	if more {
+		// Until its last line is in, a file must not look finished.
+		b.File.Size = -1
+	}
+	if err := g.p.db.Commit(g.ctx, b); err != nil {
+		return err
+	}
+	g.res.ThreadID = b.Facts.ThreadID
+	g.res.Lines += g.delta.Lines
+	g.res.Items += len(g.delta.Items)
+	g.res.Changed = true
+	g.res.NewWindows = g.res.NewWindows || len(g.delta.Windows) > 0
+	for _, t := range g.delta.Turns {
+		g.ended = t.State != transcript.StateRunning && t.State != transcript.StateUnanswered
+	}
+	g.res.TurnEnded = g.ended
+	b.NewGeneration, b.Rederive = false, false
+	g.delta.Reset()
+	return nil
+}
+
+func (g *reading) countItems() {
+	g.counts = g.counts[:0]
+	for i := range g.delta.Items {
+		g.counts = append(g.counts, g.count.item(&g.delta.Items[i]))
+	}
+}
+
+// item counts what was said, and the same with long tool output shrunk.
+func (c *counters) item(it *transcript.Item) store.ItemCount {
+	body := it.Body()
+	n := store.ItemCount{Hash: store.HashBody(body)}
+	if !it.Role.Migrates() {
+		n.O200k = c.o200k.CountString(body)
+		return n
+	}
+	n.O200k = c.o200k.CountString(body) + c.o200k.CountString(it.Name)
+	n.Cl100k = c.cl100k.CountString(body) + c.cl100k.CountString(it.Name)
+	n.Shrunk = n.O200k
+	if short, cut := compress.Shrink(it.Role, it.Name, body); cut {
+		n.Shrunk = min(n.O200k, c.o200k.CountString(short))
+	}
+	return n
+}
+
+// lineage answers the parser's question for a parent thread's items. A parent
+// that isn't here up to its last line is no answer: the rollout is read again
+// when it is.
+func (p *Pipeline) lineage(ctx context.Context) func(string) (rollout.Lineage, bool) {
+	return func(threadID string) (rollout.Lineage, bool) {
+		items, f, err := p.db.Lineage(ctx, threadID)
+		if err != nil || f.Size < 0 {
+			return nil, false
+		}
+		if now, err := tail.StatFile(f.Path); err == nil && now.Size != f.Size {
+			return nil, false
+		}
+		out := make(rollout.Lineage, len(items))
+		for i, a := range items {
+			out[i] = rollout.Ancestor{Key: a.Key, Role: a.Role, Dead: a.Dead}
+		}
+		return out, true
+	}
+}
+
+// waiting finds the rollouts that could not tell copied lines from own ones
+// before this thread was here.
+func (g *reading) waiting() error {
+	if g.res.Lines == 0 {
+		return nil
+	}
+	cps, err := g.p.db.AwaitingParent(g.ctx, g.res.ThreadID)
+	if err != nil {
+		return err
+	}
+	for _, cp := range cps {
+		if err := g.p.db.ForgetRollout(g.ctx, cp.RolloutID); err != nil {
+			return err
+		}
+		g.res.Waiting = append(g.res.Waiting, cp.File)
+	}
+	return nil
+}
+
+func cursorOf(c store.Cursor) tail.Cursor {
+	t := tail.Cursor{Offset: c.Offset, Line: c.Line, HeadLen: c.HeadLen, TailLen: c.TailLen}
+	copy(t.Head[:], c.Head)
+	copy(t.Tail[:], c.Tail)
+	return t
+}
+
+func storeCursor(t tail.Cursor) store.Cursor {
+	return store.Cursor{Offset: t.Offset, Line: t.Line, HeadLen: t.HeadLen, Head: t.Head[:], TailLen: t.TailLen, Tail: t.Tail[:]}
+}
+
+// Gone records that a rollout was deleted. What was taken in stays.
+func (p *Pipeline) Gone(ctx context.Context, f store.File) error {
+	defer p.files.hold(f.RolloutID)()
+	return p.db.Touch(ctx, f, store.FileGone, "the file was deleted", p.decisions)
+}
+
+// Stale gives those of the files that the cache isn't known to be up to date
+// with, in the order given: one query for all instead of one for each.
+func (p *Pipeline) Stale(ctx context.Context, files []store.File) ([]store.File, error) {
+	list, err := p.db.Checkpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]store.Checkpoint, len(list))
+	for _, c := range list {
+		known[c.RolloutID] = c
+	}
+	var out []store.File
+	for _, f := range files {
+		c, ok := known[f.RolloutID]
+		if planFor(c, ok, f) != planSkip {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,103 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/compress"
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/memory"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// MemoryRequest says how a hand-off document is wanted.
+type MemoryRequest struct {
+	Units    int            // UTF-16 units it may have; 0: standard, or by Target
+	Target   string         // model it is for; empty: any
+	Bare     bool           // without front matter
+	Location *time.Location // for dates; nil: UTC
+}
+
+// fitsShown bounds how many decisions stand in the front matter, which
+// consumers read whole.
+const fitsShown = 6
+
+// Memory writes the hand-off document of a thread: the whole dialogue if the
+// target takes the thread as it is and no size is given, else the facts.
+func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte, error) {
+	in := memory.Input{Thread: v.Thread, Messages: v.Messages, NoSummary: "none asked for", Location: q.Location}
+	var err error
+	if v.Thread.ID != "" {
+		if in.Turns, err = p.db.Turns(ctx, v.Thread.ID); err != nil {
+			return nil, err
+		}
+	}
+	opt := memory.Options{Units: q.Units, Bare: q.Bare}
+	if q.Target == "" {
+		all := p.decisions(v.Thread)
+		in.Decisions = all[:min(len(all), fitsShown)]
+	} else {
+		d := p.Decide(v.Thread, q.Target, decide.Options{})
+		in.Decisions = []decide.Decision{d}
+		if q.Units == 0 {
+			opt.Budget, opt.Direct = memory.BudgetFull, d.Verdict == decide.Direct
+		}
+	}
+	return memory.Render(memory.Build(in), opt)
+}
+
+// MemoryName is the file name of a thread's document, fixed at first use by
+// who keeps it.
+func MemoryName(v View, loc *time.Location) string { return memory.FileName(v.Thread, loc) }
+
+// Pack selects what each target that can't take the whole thread is to be
+// given, once for each budget, and remembers how much that is.
+func (p *Pipeline) Pack(ctx context.Context, v View) error {
+	type ask struct {
+		strategy string
+		budget   int
+	}
+	var asks []ask
+	for _, d := range p.decisions(v.Thread) {
+		if d.Budget != nil {
+			if a := (ask{d.Strategy.String(), *d.Budget}); !slices.Contains(asks, a) {
+				asks = append(asks, a)
+			}
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	count, release, err := p.counter(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer release()
+	slices.SortFunc(asks, func(a, b ask) int {
+		return cmp.Or(cmp.Compare(a.strategy, b.strategy), cmp.Compare(b.budget, a.budget))
+	})
+	in := compress.Input{Messages: Redacted(v.Messages), Count: count, Session: last8(v.Thread.ID)}
+	var packs []store.Pack
+	for _, a := range asks {
+		// What fits a smaller budget too is no other selection.
+		if n := len(packs); n > 0 && packs[n-1].Strategy == a.strategy && packs[n-1].Tokens <= a.budget {
+			same := packs[n-1]
+			same.Budget = a.budget
+			packs = append(packs, same)
+			continue
+		}
+		s, err := compress.ByName(a.strategy)
+		if err != nil {
+			return err
+		}
+		in.BudgetTokens = a.budget
+		sel, err := s.Select(in)
+		if err != nil {
+			return err
+		}
+		packs = append(packs, store.Pack{Strategy: a.strategy, Budget: a.budget, ThroughSeq: v.Thread.LastSeq, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages})
+	}
+	return p.db.SavePacks(ctx, v.Thread.ID, packs)
+}

@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+const (
+	maxSlug  = 40  // bytes
+	maxTitle = 100 // UTF-16 units
+)
+
+// FileName returns the name of a thread's document:
+// <local start date>-<HHMM>-<slug>-<id8>.md, at most 100 bytes of ASCII. It
+// depends on the title, so callers keep the first one they used. The date in
+// front keeps it from being a reserved name on any system. loc nil means UTC.
+func FileName(t transcript.Thread, loc *time.Location) string {
+	return stamp(t, loc, "2006-01-02-1504") + slugPart(t) + "-" + id8(t.ID) + ".md"
+}
+
+// stamp formats the thread's start.
+func stamp(t transcript.Thread, loc *time.Location, layout string) string {
+	if t.Created.IsZero() {
+		return "undated"
+	}
+	if loc == nil {
+		loc = time.UTC
+	}
+	return t.Created.In(loc).Format(layout)
+}
+
+func slugPart(t transcript.Thread) string {
+	if s := slug(clean(t.Title)); s != "" {
+		return "-" + s
+	}
+	return ""
+}
+
+// slug makes lower case words of ASCII, joined by dashes. A title without
+// any gives none.
+func slug(s string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(s) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			if dash && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			b.WriteByte(byte(r))
+			dash = false
+		} else {
+			dash = true
+		}
+		if b.Len() > 2*maxSlug {
+			break
+		}
+	}
+	out := b.String()
+	if len(out) <= maxSlug {
+		return out
+	}
+	out = out[:maxSlug+1]
+	if cut := strings.LastIndexByte(out, '-'); cut > maxSlug/2 {
+		return out[:cut]
+	}
+	return out[:maxSlug]
+}
+
+// id8 returns the last 8 hex digits of a thread id: the first ones of ids made
+// within a minute are the same. An id of another kind gets digits of its own.
+func id8(id string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(id) {
+		switch {
+		case r >= '0' && r <= '9' || r >= 'a' && r <= 'f':
+			b.WriteRune(r)
+		case r != '-':
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(id)) // never fails
+			s := strconv.FormatUint(uint64(h.Sum32()), 16)
+			return strings.Repeat("0", 8-len(s)) + s
+		}
+	}
+	s := b.String()
+	if len(s) < 8 {
+		return strings.Repeat("0", 8-len(s)) + s
+	}
+	return s[len(s)-8:]
+}
+
+// titleOf returns the thread's title, else the first words asked.
+func titleOf(d *Document) string {
+	for _, s := range [...]string{d.Thread.Title, oldestRequest(d), d.Request.Text} {
+		for _, l := range strings.Split(s, "\n") {
+			if l = strings.Join(strings.Fields(l), " "); l != "" {
+				return clipUnits(l, maxTitle)
+			}
+		}
+	}
+	return "Codex session " + id8(d.Thread.ID)
+}
+
+func oldestRequest(d *Document) string {
+	if n := len(d.Earlier); n > 0 {
+		return d.Earlier[n-1].Text
+	}
+	return ""
+}
+
+// place names the repository and branch, or the folder.
+func place(t transcript.Thread) string {
+	p := strings.TrimRight(strings.ReplaceAll(t.Cwd, `\`, "/"), "/")
+	p = p[strings.LastIndexByte(p, '/')+1:]
+	if p != "" && t.GitBranch != "" {
+		p += " @ " + t.GitBranch
+	}
+	return p
+}

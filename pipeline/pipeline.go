@@ -1,0 +1,208 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/capacity"
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// Options say how a Pipeline works; the zero value of each field works.
+type Options struct {
+	// Targets are the models that every thread is decided for; nil takes the
+	// models people use today.
+	Targets []string
+	// Models replace or add rows of the capacity table.
+	Models []capacity.Model
+	// Decide is the policy of decisions.
+	Decide decide.Options
+	// Counters bounds how many files are read at once; 0 takes the number of
+	// processors.
+	Counters int
+}
+
+// Pipeline ingests into and answers from one cache. It is safe for concurrent
+// use.
+type Pipeline struct {
+	db       *store.DB
+	opt      Options
+	counters chan *counters
+	files    locks
+	targets  atomic.Pointer[targets]
+}
+
+// counters are one worker's: they aren't for concurrent use.
+type counters struct{ o200k, cl100k *tokens.Counter }
+
+// targets are the figures of the models that every thread is decided for.
+type targets struct {
+	table   *capacity.Table
+	windows []decide.Window
+}
+
+// observedFor is how long a window that rollouts reported is believed.
+const observedFor = 30 * 24 * time.Hour
+
+// New gives a pipeline on db. Nothing starts.
+func New(ctx context.Context, db *store.DB, opt Options) (*Pipeline, error) {
+	if opt.Counters <= 0 {
+		opt.Counters = runtime.GOMAXPROCS(0)
+	}
+	p := &Pipeline{db: db, opt: opt, counters: make(chan *counters, opt.Counters)}
+	for range opt.Counters {
+		o, err := tokens.New(tokens.O200kBase)
+		if err != nil {
+			return nil, fmt.Errorf("make a counter: %w", err)
+		}
+		c, err := tokens.New(tokens.Cl100kBase)
+		if err != nil {
+			return nil, fmt.Errorf("make a counter: %w", err)
+		}
+		p.counters <- &counters{o, c}
+	}
+	if p.opt.Targets == nil {
+		p.opt.Targets = capacity.DefaultTargets()
+	}
+	return p, p.Retarget(ctx)
+}
+
+// Retarget takes in what the rollouts reported of models' windows since the
+// last time.
+func (p *Pipeline) Retarget(ctx context.Context) error {
+	table := capacity.Default()
+	if p.db != nil {
+		seen, err := p.db.Windows(ctx, time.Now().Add(-observedFor))
+		if err != nil {
+			return err
+		}
+		var rows []capacity.Model
+		for i, w := range seen {
+			if i > 0 && seen[i-1].Model == w.Model {
+				continue // an older report
+			}
+			rows = append(rows, capacity.Observed(w.Model, w.Tokens, w.Time.Format(time.DateOnly)))
+		}
+		table = table.With(rows...)
+	}
+	table = table.With(p.opt.Models...)
+	t := &targets{table: table}
+	for _, id := range p.opt.Targets {
+		m, _ := table.Lookup(id)
+		t.windows = append(t.windows, window(id, m))
+	}
+	p.targets.Store(t)
+	return nil
+}
+
+// Table is the capacity table in use.
+func (p *Pipeline) Table() *capacity.Table { return p.targets.Load().table }
+
+// window maps a row of the capacity table to what decide needs.
+func window(id string, m capacity.Model) decide.Window {
+	return decide.Window{
+		Model: id, Surface: m.Surface, WindowTokens: m.Window, InputLimit: m.Input, MaxOutput: m.MaxOutput,
+		EffectivePercent: m.EffectivePercent,
+		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, Exact: m.CountExact,
+		Source: m.Source.String(), Date: m.Date, MatchedBy: m.MatchedBy.String(), Confidence: m.Confidence.String(),
+	}
+}
+
+// decisions decides for every target in the list. It is pure.
+func (p *Pipeline) decisions(t transcript.Thread) []decide.Decision {
+	ts := p.targets.Load()
+	out := make([]decide.Decision, len(ts.windows))
+	for i, w := range ts.windows {
+		out[i] = decideFor(w, t, p.opt.Decide)
+	}
+	return out
+}
+
+func decideFor(w decide.Window, t transcript.Thread, opt decide.Options) decide.Decision {
+	n, ok := t.Tokens[w.Encoding]
+	if !ok {
+		w.Encoding, w.Exact = tokens.O200kBase.String(), false
+		n = t.Tokens[w.Encoding]
+	}
+	shrunk, ok := t.ShrunkTokens[w.Encoding]
+	if !ok {
+		shrunk = t.ShrunkTokens[tokens.O200kBase.String()]
+	}
+	d := decide.For(w, int(n), int(shrunk), true, opt)
+	d.ThroughSeq = t.LastSeq
+	if d.Verdict == decide.Direct {
+		d.KeptTokens, d.KeptMessages = d.SessionTokens, t.Migrated
+	}
+	return d
+}
+
+// locks give one lock per name, for as long as someone holds or wants it.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*lock // guarded by mu
+}
+
+type lock struct {
+	mu    sync.Mutex
+	users int
+}
+
+// hold waits for the lock of name and returns its release.
+func (l *locks) hold(name string) (release func()) {
+	l.mu.Lock()
+	if l.held == nil {
+		l.held = map[string]*lock{}
+	}
+	k := l.held[name]
+	if k == nil {
+		k = &lock{}
+		l.held[name] = k
+	}
+	k.users++
+	l.mu.Unlock()
+	k.mu.Lock()
+	return func() {
+		k.mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if k.users--; k.users == 0 {
+			delete(l.held, name)
+		}
+	}
+}
+
+// DecideAnew decides for every thread again if the targets' figures are not
+// those that the stored decisions were made with.
+func (p *Pipeline) DecideAnew(ctx context.Context) error {
+	ts := p.targets.Load()
+	sum := sha256.New()
+	var models []string
+	for _, w := range ts.windows {
+		fmt.Fprintf(sum, "%+v\n", w)
+		models = append(models, w.Model)
+	}
+	fmt.Fprintf(sum, "%+v\n", p.opt.Decide)
+	mark := hex.EncodeToString(sum.Sum(nil)[:16])
+	if was, err := p.db.Targets(ctx); err != nil || was == mark {
+		return err
+	}
+	ids, err := p.db.ThreadIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := p.db.Decide(ctx, id, p.decisions); err != nil {
+			return err
+		}
+	}
+	return p.db.SetTargets(ctx, mark, models)
+}

@@ -1,0 +1,23 @@
+// Package tokens counts the tokens of a text exactly, as the models' own
+// encodings cut it, without network: the vocabularies are part of the program.
+//
+//		text ─▶ valid UTF-8 ─▶ pieces ─▶ tokens of each ─▶ sum
+//		         utf8.go       split*.go   cache.go, merge.go
+//
+//	 1. What is not UTF-8 is made so, in the way of WHATWG and Rust.
+//	 2. The split pattern of the encoding cuts the text into pieces. The patterns
+//	    are worked out by hand, with a path for ASCII and one for any rune.
+//	 3. A piece of up to 56 bytes is looked up in the counter's cache.
+//	 4. What is not there is cut into tokens by the merge core, in time linear in
+//	    the piece, with long runs of one byte shortened first (runs.go).
+//
+// The fast engine serves o200k_base and cl100k_base. p50k_base and r50k_base,
+// which only models no longer sold use, are counted by tiktoken-go from the same
+// embedded data; it is slow and takes quadratic time on long pieces.
+//
+// Counts add up over texts that a model is given as separate messages. They do
+// not add up over parts of one text cut anywhere: CountReader knows where to cut.
+//
+// Vocabularies are built on first use, shared by all counters and kept: to drop
+// them after idle would need a count of readers on the hot path, for 14 MB.
+package tokens

@@ -1,0 +1,128 @@
+package tokens
+
+// merger counts the tokens of one piece as byte-pair merging by rank would
+// leave them, without doing the merges.
+//
+// It rests on one fact of closed vocabularies: a row of tokens is the encoding
+// of its text if, and only if, each two neighbours are the encoding of theirs.
+// So it goes left to right, takes the longest token that agrees with the one
+// before it, and goes back where none does. A position that led nowhere is
+// marked and never entered again, which keeps the work linear in the piece,
+// where merging by rank is quadratic or at best n log n.
+type merger struct {
+	v     *vocabulary
+	stack []uint32 // tokens taken so far
+	dead  []uint64 // a bit a position that leads nowhere
+	memo  []uint64 // verdicts on pairs: pairKey<<2 | 2 | verdict; direct-mapped
+	// periods holds what is known of long runs of a rune, see runs.go.
+	periods map[rune]period
+}
+
+const (
+	// memoBits: verdicts are asked again and again for the same few thousand
+	// pairs; asking the tables costs several misses of the processor's caches.
+	memoBits = 15
+	// scratchKeep is the scratch space, in tokens, that outlives a long piece.
+	scratchKeep = 1 << 16
+)
+
+func newMerger(v *vocabulary) *merger {
+	return &merger{v: v, memo: make([]uint64, 1<<memoBits), stack: make([]uint32, 256), dead: make([]uint64, 8)}
+}
+
+// count returns the number of tokens of a piece that is not empty.
+func (m *merger) count(piece []byte) int {
+	first := m.v.trie.longest(piece)
+	if m.v.length(first) == len(piece) {
+		return 1
+	}
+	if len(piece) > runLong {
+		return m.countLong(piece)
+	}
+	return len(m.encode(piece, first))
+}
+
+// encode returns the tokens of piece, whose longest first token is id. The
+// slice is good until the next call.
+func (m *merger) encode(piece []byte, id uint32) []uint32 {
+	m.reserve(len(piece))
+	info, stack, dead := m.v.info, m.stack, m.dead
+	at, depth := 0, 0
+	for {
+		row := info[id]
+		end := at + int(row>>tokenLength)
+		if dead[end>>6]>>(end&63)&1 == 0 && (depth == 0 || m.agree(stack[depth-1], id)) {
+			stack[depth] = id
+			depth++
+			at = end
+			if at == len(piece) {
+				return stack[:depth]
+			}
+			id = m.v.trie.longest(piece[at:])
+			continue
+		}
+		if shorter := uint32(row>>tokenPrefix) & tokenIDMask; shorter != id {
+			id = shorter
+			continue
+		}
+		// Nothing fits here. The first position is never dead: every text has
+		// an encoding.
+		dead[at>>6] |= 1 << (at & 63)
+		depth--
+		id = stack[depth]
+		at -= int(info[id] >> tokenLength)
+	}
+}
+
+// reserve makes room for a piece of n bytes and clears the marks.
+func (m *merger) reserve(n int) {
+	if n > len(m.stack) || (len(m.stack) > scratchKeep && n <= scratchKeep) {
+		m.stack = make([]uint32, max(n, 256))
+		m.dead = make([]uint64, len(m.stack)/64+1)
+		return
+	}
+	clear(m.dead[:n/64+1])
+}
+
+// agree says whether left and right are the encoding of their joint text.
+func (m *merger) agree(left, right uint32) bool {
+	key := pairKey(left, right)
+	slot := &m.memo[spread(key)>>(64-memoBits)]
+	if *slot>>2 == key && *slot&2 != 0 {
+		return *slot&1 != 0
+	}
+	verdict := uint64(0)
+	if m.v.neighbours(left, right) {
+		verdict = 1
+	}
+	*slot = key<<2 | 2 | verdict
+	return verdict != 0
+}
+
+// neighbours takes the merges that made left and right apart again, the last
+// one first, and watches the two tokens at the seam. Had these two been free
+// to merge before one of them was used up by its own side, they would have,
+// and left and right would never have come to be. Of two merges of one rank
+// the one further left goes first: hence the +1 where the right side is the
+// one that used its token up.
+func (v *vocabulary) neighbours(left, right uint32) bool {
+	limit := ^uint32(0)
+	for {
+		if merged := v.pairs.merged(left, right); merged < limit {
+			return false // noToken is not below any limit
+		}
+		if left > right {
+			limit = left
+			left = uint32(v.info[left]>>tokenRight) & tokenIDMask
+			if left == limit {
+				return true
+			}
+		} else {
+			half := uint32(v.info[right]>>tokenLeft) & tokenIDMask
+			if half == right {
+				return true
+			}
+			limit, right = right+1, half
+		}
+	}
+}

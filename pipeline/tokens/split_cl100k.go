@@ -1,0 +1,86 @@
+package tokens
+
+import "math/bits"
+
+// cl100k returns the end of the piece that starts at i < len(text), by
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)
+//	[^\r\n\p{L}\p{N}]?\p{L}+
+//	\p{N}{1,3}
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*
+//	\s*[\r\n]+|\s+(?!\S)|\s+
+//
+// taken in this order. Words of ASCII are decided here, the rest in
+// cl100kOther. The pattern was published in two forms; this is the
+// first and common one. The second puts \s+$ before \s*[\r\n]+ and differs
+// only where a text ends in a line end and further blanks.
+func (t *classTable) cl100k(text []byte, i int) int {
+	j, c := i, t.ascii[text[i]]
+	if !c.letter() {
+		j++
+		if j >= len(text) || !t.ascii[text[j]].letter() || c != classSpace && c != classOther || text[i] == '\'' {
+			return t.cl100kOther(text, i)
+		}
+	}
+	// A word, by far the most frequent piece.
+	if others := notLetter(load8(text, j)); others != 0 {
+		j += bits.TrailingZeros64(others) >> 3
+		if j >= len(text) || text[j] < 0x80 {
+			return j
+		}
+	}
+	return t.cl100kLetters(text, j)
+}
+
+// cl100kOther is cl100k for any text.
+func (t *classTable) cl100kOther(text []byte, i int) int {
+	b := text[i]
+	c, w := t.at(text, i)
+	if b == '\'' {
+		if end := contraction(text, i); end > i {
+			return end
+		}
+	}
+	switch c {
+	case classUpper, classLower, classBoth:
+		return t.cl100kLetters(text, i)
+	case classNumber:
+		return t.numbers(text, i)
+	case classOther, classMark, classSpace:
+		if end := t.cl100kLetters(text, i+w); end > i+w {
+			return end
+		}
+	}
+	if c == classOther || c == classMark {
+		return cl100kTrail(text, t.symbols(text, i+w))
+	}
+	if b == ' ' {
+		if end := t.symbols(text, i+1); end > i+1 {
+			return cl100kTrail(text, end)
+		}
+	}
+	return t.blanks(text, i)
+}
+
+// cl100kLetters matches \p{L}* at i.
+func (t *classTable) cl100kLetters(text []byte, i int) int {
+	for i < len(text) {
+		c, w := t.ascii[text[i]], 1
+		if c == 0 {
+			c, w = t.at(text, i)
+		}
+		if !c.letter() {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// cl100kTrail matches [\r\n]* at i.
+func cl100kTrail(text []byte, i int) int {
+	for i < len(text) && (text[i] == '\n' || text[i] == '\r') {
+		i++
+	}
+	return i
+}
