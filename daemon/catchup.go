@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Summary is what a run that ends has done.
+type Summary struct {
+	Homes        []string      `json:"homes"`
+	Missing      []string      `json:"missing"`
+	Files        int           `json:"files"`   // rollouts found
+	Threads      int           `json:"threads"` // in the cache
+	Lines        int64         `json:"lines"`   // read now
+	Bytes        int64         `json:"bytes"`   // read now
+	Items        int           `json:"items"`   // taken in now
+	Written      int           `json:"written"` // memory files that are new or changed
+	MemoryDir    string        `json:"memory_dir"`
+	NotFullyRead []FileProblem `json:"not_fully_read"`
+	SetAside     string        `json:"set_aside,omitempty"` // where a damaged cache was moved
+	Took         time.Duration `json:"-"`
+}
+
+// ErrNoHome means that none of the Codex homes exists.
+var ErrNoHome = errors.New("no Codex home")
+
+// Once brings the cache and the drop folder up to date and ends. *LockedError
+// if a daemon does so already; ErrNoHome if there is nothing to read.
+func Once(ctx context.Context, opt Options) (s Summary, err error) {
+	return once(ctx, opt, true, nil)
+}
+
+// CatchUp brings only the cache up to date. If a daemon holds the data folder
+// it keeps the cache fresh itself, and CatchUp does nothing.
+func CatchUp(ctx context.Context, opt Options) error {
+	_, err := once(ctx, opt, false, nil)
+	if _, ok := errors.AsType[*LockedError](err); ok || errors.Is(err, ErrNoHome) {
+		return nil
+	}
+	return err
+}
+
+// Rebuild reads the rollouts of the threads given again, or all with nil, and
+// brings everything up to date. Refs stay valid; threads whose files are gone,
+// receipts and names are kept.
+func Rebuild(ctx context.Context, opt Options, threadIDs []string) (Summary, error) {
+	return once(ctx, opt, true, func(e *engine) error { return e.db.Forget(ctx, threadIDs) })
+}
+
+func once(ctx context.Context, opt Options, publish bool, before func(*engine) error) (s Summary, err error) {
+	t := newTally(opt.Progress)
+	e, err := start(ctx, opt, roleCommand)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, e.close(ctx)) }()
+	if before != nil {
+		if err := before(e); err != nil {
+			return s, err
+		}
+	}
+	t.phase(PhaseList)
+	l, err := e.list(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Homes, s.Missing, s.Files, s.MemoryDir, s.SetAside = l.homes, l.missing, len(l.files), opt.Config.MemoryDir, e.aside
+	if len(l.homes) == 0 {
+		return s, fmt.Errorf("%w at %s", ErrNoHome, strings.Join(l.missing, " or "))
+	}
+	if err := e.catchUp(ctx, l, t); err != nil {
+		return s, err
+	}
+	s.Lines, s.Bytes, s.Items = t.lines, t.bytes, t.items
+	s.NotFullyRead = t.problems
+	for _, p := range l.problems {
+		s.NotFullyRead = append(s.NotFullyRead, FileProblem{Path: p.Path, Reason: p.Err.Error()})
+	}
+	if publish {
+		t.phase(PhasePublish)
+		if s.Written, err = e.publishAll(ctx); err != nil {
+			return s, err
+		}
+	}
+	if s.Threads, err = e.db.Count(ctx); err != nil {
+		return s, err
+	}
+	s.Took = time.Since(t.started)
+	return s, nil
+}
+
+// catchUp makes the cache say what the files of the listing say.
+func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
+	if err := e.pipe.DecideAnew(ctx); err != nil {
+		return err
+	}
+	if err := e.gone(ctx, l); err != nil {
+		return err
+	}
+	if err := e.backfill(ctx, l, t); err != nil {
+		return err
+	}
+	for _, home := range l.homes {
+		if err := e.pipe.IngestNames(ctx, home); err != nil {
+			t.problems = append(t.problems, FileProblem{Path: home, Reason: err.Error()})
+		}
+	}
+	return e.pipe.DecideAnew(ctx)
+}

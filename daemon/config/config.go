@@ -1,0 +1,196 @@
+// Package config settles what a run works with: the data folder, the Codex
+// homes, and the settings in config.toml.
+//
+// The way of the data: command-line flags over environment over config.toml over
+// defaults, resolved once by Load into a Config of absolute paths that is passed
+// on by value. Nothing else in the program reads the environment.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Config is what a run works with. All paths are absolute.
+type Config struct {
+	Home       string   // data folder
+	CodexHomes []string // folders that hold sessions/ and archived_sessions/
+	File       string   // config.toml that was read, or would be
+	Targets    []string // models that every thread is decided for; nil: the built-in list
+	MemoryDir  string   // drop folder
+
+	Reserve int     // tokens left free in a target's window; 0: by model
+	Comfort float64 // share of the room that counts as comfortable; 0: default
+
+	Models map[string]Model // the user's own figures
+}
+
+// Model is what the user says of one model.
+type Model struct {
+	Context int `toml:"context"` // window, tokens
+	Input   int `toml:"input"`
+	Output  int `toml:"output"`
+}
+
+// file is config.toml as written by the user.
+type file struct {
+	CodexHomes []string         `toml:"codex_homes"`
+	Targets    []string         `toml:"targets"`
+	Models     map[string]Model `toml:"models"`
+	Memory     struct {
+		Dir string `toml:"dir"`
+	} `toml:"memory"`
+	Decide struct {
+		Reserve int     `toml:"reserve"`
+		Comfort float64 `toml:"comfort"`
+	} `toml:"decide"`
+}
+
+// Flags are what the command line says; empty means not said.
+type Flags struct {
+	Home       string
+	CodexHomes []string
+	File       string
+}
+
+// Env reads one environment variable; os.Getenv in the program.
+type Env func(string) string
+
+// Load resolves the settings. Relative paths are taken from the working
+// directory. A Codex home that does not exist is not an error here: status
+// names it.
+func Load(fl Flags, env Env) (Config, error) {
+	var c Config
+	user, err := userHome(env)
+	if err != nil {
+		return c, err
+	}
+	home := first(fl.Home, env("SESSION_MIGRATOR_HOME"), filepath.Join(user, ".session-migrator"))
+	if c.Home, err = absolute(home, user); err != nil {
+		return c, err
+	}
+	f, err := c.read(fl.File, user)
+	if err != nil {
+		return c, err
+	}
+	homes := fl.CodexHomes
+	if len(homes) == 0 {
+		homes = nonempty(env("CODEX_HOME"))
+	}
+	if len(homes) == 0 {
+		homes = f.CodexHomes
+	}
+	if len(homes) == 0 {
+		homes = []string{filepath.Join(user, ".codex")}
+	}
+	for _, h := range homes {
+		abs, err := absolute(h, user)
+		if err != nil {
+			return c, err
+		}
+		c.CodexHomes = append(c.CodexHomes, abs)
+	}
+	c.Targets, c.Models = f.Targets, f.Models
+	c.Reserve, c.Comfort = f.Decide.Reserve, f.Decide.Comfort
+	c.MemoryDir, err = absolute(first(f.Memory.Dir, filepath.Join(c.Home, "memory")), user)
+	return c, errors.Join(err, c.validate())
+}
+
+// read decodes config.toml. Without --config a missing file means defaults.
+func (c *Config) read(flag, user string) (f file, err error) {
+	if c.File, err = absolute(first(flag, filepath.Join(c.Home, "config.toml")), user); err != nil {
+		return f, err
+	}
+	text, err := os.ReadFile(c.File)
+	if errors.Is(err, fs.ErrNotExist) && flag == "" {
+		return f, nil
+	}
+	if err != nil {
+		return f, fmt.Errorf("read settings: %w", err)
+	}
+	m, err := toml.Decode(string(text), &f)
+	if err != nil {
+		if pe, ok := errors.AsType[toml.ParseError](err); ok {
+			return f, fmt.Errorf("read settings %s, line %d: %s", c.File, pe.Position.Line, pe.Message)
+		}
+		return f, fmt.Errorf("read settings %s: %w", c.File, err)
+	}
+	if unknown := m.Undecoded(); len(unknown) > 0 {
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}", c.File, unknown[0].String())
+	}
+	return f, nil
+}
+
+func (c *Config) validate() error {
+	if c.Comfort < 0 || c.Comfort > 1 {
+		return fmt.Errorf("settings %s: decide.comfort is %v; give a share between 0 and 1", c.File, c.Comfort)
+	}
+	if c.Reserve < 0 {
+		return fmt.Errorf("settings %s: decide.reserve is %d; give a number of tokens", c.File, c.Reserve)
+	}
+	for name, m := range c.Models {
+		if m.Context < 1024 || m.Context > 100_000_000 {
+			return fmt.Errorf("settings %s: models.%q.context is %d; give the window in tokens", c.File, name, m.Context)
+		}
+	}
+	return nil
+}
+
+// DB is the path of the cache.
+func (c Config) DB() string { return filepath.Join(c.Home, "session-migrator.db") }
+
+// Run is the folder of the lock and of what the daemon says of itself.
+func (c Config) Run() string { return filepath.Join(c.Home, "run") }
+
+// userHome is the folder of the user, by the environment as Codex itself
+// looks for it.
+func userHome(env Env) (string, error) {
+	names := []string{"HOME", "USERPROFILE"}
+	if runtime.GOOS == "windows" {
+		names = []string{"USERPROFILE", "HOME"}
+	}
+	for _, n := range names {
+		if v := env(n); v != "" {
+			return v, nil
+		}
+	}
+	return "", errors.New("find the user's home folder: HOME is not set; set it, or give --home and --codex-home")
+}
+
+// absolute expands a leading ~ and makes the path absolute.
+func absolute(p, user string) (string, error) {
+	if p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`) {
+		p = filepath.Join(user, p[1:])
+	}
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return "", fmt.Errorf("resolve path %q: %w", p, err)
+	}
+	return abs, nil
+}
+
+func first(vs ...string) string {
+	for _, v := range vs {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func nonempty(vs ...string) []string {
+	var out []string
+	for _, v := range vs {
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/capacity"
+	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/watch"
+)
+
+// Options say what to keep up to date, and who wants to know.
+type Options struct {
+	Config   config.Config
+	Version  string         // of the program, shown by status
+	Log      *slog.Logger   // nil: nothing is logged
+	Progress func(Progress) // called now and then from one goroutine; may be nil
+}
+
+// engine is one writer at work: the lock, the cache and what fills it.
+type engine struct {
+	opt   Options
+	log   *slog.Logger
+	lock  *lock
+	db    *store.DB
+	pipe  *pipeline.Pipeline
+	aside string // where a damaged cache was moved, empty if none was
+}
+
+// start takes the lock and opens the cache. A damaged cache is moved aside and
+// rebuilt from the rollouts; one of a newer program is left alone.
+func start(ctx context.Context, opt Options, role string) (*engine, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	home, run := opt.Config.Home, opt.Config.Run()
+	l, err := acquire(home, run)
+	if role == roleDaemon && err != nil {
+		l, err = acquireDaemon(ctx, home, run)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := writeHolder(run, role); err != nil {
+		return nil, errors.Join(fmt.Errorf("write process id: %w", err), l.release())
+	}
+	e := &engine{opt: opt, log: opt.Log, lock: l}
+	if err := e.open(ctx); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return e, nil
+}
+
+// cleanKey remembers whether the last writer closed the cache itself.
+const cleanKey = "clean_shutdown"
+
+func (e *engine) open(ctx context.Context) error {
+	path := e.opt.Config.DB()
+	db, err := store.Open(ctx, path)
+	if err == nil {
+		err = e.checked(ctx, db)
+	}
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign) {
+		e.log.Warn("the cache can't be used and is rebuilt", "path", path, "err", err)
+		if e.aside, err = store.SetAside(path, time.Now()); err != nil {
+			return err
+		}
+		db, err = store.Open(ctx, path)
+	}
+	if err != nil {
+		return err
+	}
+	e.db = db
+	if err := db.SetMeta(ctx, cleanKey, "no"); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	e.pipe, err = pipeline.New(ctx, db, PipelineOptions(e.opt.Config))
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// checked looks for damage if the last writer did not end by itself. On an
+// error db is closed.
+func (e *engine) checked(ctx context.Context, db *store.DB) error {
+	clean, err := db.Meta(ctx, cleanKey)
+	if err == nil && clean == "no" {
+		err = db.Check(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// close leaves a clean cache behind. It does so even if ctx has ended.
+func (e *engine) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return errors.Join(e.db.SetMeta(ctx, cleanKey, "yes"), e.db.Close(), e.lock.release())
+}
+
+// PipelineOptions turns the user's settings into what the pipeline needs. The
+// readers, which have no daemon, decide by the same.
+func PipelineOptions(c config.Config) pipeline.Options {
+	o := pipeline.Options{
+		Targets: c.Targets,
+		Decide:  decide.Options{Reserve: c.Reserve, Comfort: c.Comfort},
+	}
+	for id, m := range c.Models {
+		o.Models = append(o.Models, capacity.Model{
+			ID: id, Window: m.Context, Input: m.Input, MaxOutput: m.Output, EffectivePercent: 100,
+			Source: capacity.OriginOverride, MatchedBy: capacity.MatchOverride, Confidence: capacity.ConfidenceHigh,
+			Basis: "config.toml",
+		})
+	}
+	return o
+}
+
+// listing is what lies under the homes.
+type listing struct {
+	files    []store.File // those begun first at the front, home by home
+	homes    []string     // that exist
+	missing  []string
+	problems []watch.Problem
+}
+
+// list finds the rollouts, and records what became of the homes.
+func (e *engine) list(ctx context.Context) (l listing, err error) {
+	for _, home := range e.opt.Config.CodexHomes {
+		h := store.Home{Path: home, Present: true, Listed: time.Now()}
+		if _, err := os.Stat(home); err != nil {
+			h.Present, h.Problem = false, "does not exist"
+			if !errors.Is(err, fs.ErrNotExist) {
+				h.Problem = err.Error()
+			}
+		}
+		if err := e.db.SetHome(ctx, h); err != nil {
+			return l, err
+		}
+		if !h.Present {
+			l.missing = append(l.missing, home)
+			continue
+		}
+		files, problems, err := watch.List(ctx, home)
+		if err != nil {
+			return l, err
+		}
+		files, others := watch.Resolve(files)
+		for _, f := range files {
+			l.files = append(l.files, fileOf(home, f))
+		}
+		l.homes = append(l.homes, home)
+		l.problems = append(l.problems, append(problems, others...)...)
+	}
+	return l, nil
+}
+
+// fileOf maps what watch saw to what the store keeps.
+func fileOf(home string, f watch.File) store.File {
+	return store.File{
+		RolloutID: f.Name.RolloutID, ThreadID: f.Name.ThreadID, Stamp: f.Name.Stamp,
+		Home: home, Path: f.Path, Form: formOf(f.Name.Form), Archived: f.Archived,
+		Size: f.Size, ModTimeNs: f.ModTime.UnixNano(), ChangeTimeNs: f.CTimeNs, Dev: f.Dev, Ino: f.Ino,
+	}
+}
+
+func formOf(f watch.Form) store.Form {
+	switch f {
+	case watch.Plain:
+		return store.FormPlain
+	case watch.Zstd:
+		return store.FormZstd
+	case watch.Document:
+		return store.FormDocument
+	}
+	return store.FormPlain
+}
+
+// watchFile maps back: what the cache knows of a file.
+func watchFile(c store.Checkpoint) watch.File {
+	form := watch.Plain
+	switch c.Form {
+	case store.FormPlain:
+	case store.FormZstd:
+		form = watch.Zstd
+	case store.FormDocument:
+		form = watch.Document
+	}
+	return watch.File{
+		Path: c.Path, Archived: c.Archived, Size: c.Size, ModTime: time.Unix(0, c.ModTimeNs), CTimeNs: c.ChangeTimeNs, Dev: c.Dev, Ino: c.Ino,
+		Name: watch.Name{Stamp: c.Stamp, ThreadID: c.ThreadID, RolloutID: c.RolloutID, Form: form},
+	}
+}

@@ -1,0 +1,288 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+const (
+	// restEnded is how long a thread must be quiet after a turn's end before its
+	// file is renewed: the last lines of a turn come within a few ms.
+	restEnded = 150 * time.Millisecond
+	// restRunning is the same while a turn is going on.
+	restRunning = 2 * time.Second
+	// restIndexes is how long the indexes wait for more documents.
+	restIndexes = 500 * time.Millisecond
+	// pauseSink is how long a sink that can't write is left alone.
+	pauseSink = 30 * time.Second
+	// sweepAge is how old a temporary of ours is before it is taken for left over.
+	sweepAge = 10 * time.Minute
+)
+
+// note says that a thread changed.
+type note struct {
+	thread string
+	ended  bool // its newest turn has its end
+}
+
+// publisher renews memory files. One goroutine runs it; the others only tell
+// it what changed.
+type publisher struct {
+	e    *engine
+	drop *sink.Drop
+	due  map[string]time.Time // threads by when they are to be written; of run alone
+	wake chan struct{}        // holds one: there are notes
+
+	mu      sync.Mutex // guards the rest
+	notes   []note
+	files   int
+	lastErr string
+}
+
+// newPublisher opens the drop folder. What is due from earlier runs is found
+// by run.
+func newPublisher(ctx context.Context, e *engine) (*publisher, error) {
+	drop, err := sink.OpenDrop(e.opt.Config.MemoryDir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := drop.Sweep(ctx, time.Now().Add(-sweepAge)); err != nil {
+		return nil, errors.Join(err, drop.Close())
+	}
+	return &publisher{e: e, drop: drop, wake: make(chan struct{}, 1), due: map[string]time.Time{}}, nil
+}
+
+// changed tells that a thread has something new. It never waits: what is live
+// goes before what is published.
+func (p *publisher) changed(thread string, ended bool) {
+	p.mu.Lock()
+	p.notes = append(p.notes, note{thread, ended})
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// rescan tells that any thread may have something new.
+func (p *publisher) rescan() { p.changed("", true) }
+
+// run writes what is due until ctx ends. It closes the drop folder.
+func (p *publisher) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, p.drop.Close()) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var indexes time.Time // when they are to be written; zero: not
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.wake:
+			p.mu.Lock()
+			notes := p.notes
+			p.notes = nil
+			p.mu.Unlock()
+			for _, n := range notes {
+				if err := p.take(ctx, n, time.Now()); err != nil {
+					return stopped(ctx, err)
+				}
+			}
+		case <-timer.C:
+			wrote, err := p.writeDue(ctx, time.Now())
+			if err == nil && !indexes.IsZero() && !time.Now().Before(indexes) {
+				indexes, err = time.Time{}, p.indexes(ctx)
+			}
+			if err != nil && ctx.Err() == nil {
+				p.failed(err)
+				if !sleep(ctx, pauseSink) {
+					return nil
+				}
+				wrote = true
+			}
+			if wrote && indexes.IsZero() {
+				indexes = time.Now().Add(restIndexes)
+			}
+		}
+		timer.Reset(p.wait(time.Now(), indexes))
+	}
+}
+
+// take notes when a thread is due.
+func (p *publisher) take(ctx context.Context, n note, now time.Time) error {
+	if n.thread != "" {
+		p.due[n.thread] = dueAt(p.due[n.thread], now, n.ended)
+		return nil
+	}
+	ids, err := p.e.db.Unpublished(ctx, p.drop.Name())
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		p.due[id] = dueAt(p.due[id], now, true)
+	}
+	return nil
+}
+
+// dueAt is pure: when to write a thread that changed now and was due before
+// (zero: wasn't). An ended turn is never put off by more than restEnded, a
+// running one not at all once it is due.
+func dueAt(before, now time.Time, ended bool) time.Time {
+	if ended {
+		return now.Add(restEnded)
+	}
+	if !before.IsZero() {
+		return before
+	}
+	return now.Add(restRunning)
+}
+
+// wait is how long nothing is due.
+func (p *publisher) wait(now, indexes time.Time) time.Duration {
+	next := now.Add(time.Hour)
+	if !indexes.IsZero() {
+		next = indexes
+	}
+	for _, at := range p.due {
+		if at.Before(next) {
+			next = at
+		}
+	}
+	return max(0, next.Sub(now))
+}
+
+func (p *publisher) writeDue(ctx context.Context, now time.Time) (wrote bool, err error) {
+	for id, at := range p.due {
+		if at.After(now) || ctx.Err() != nil {
+			continue
+		}
+		delete(p.due, id)
+		w, err := p.publish(ctx, id)
+		if err != nil {
+			p.due[id] = now // again after the pause
+			return wrote, err
+		}
+		wrote = wrote || w
+	}
+	return wrote, nil
+}
+
+// publish renews a thread's packs and its document; false if the document is
+// as it was.
+func (p *publisher) publish(ctx context.Context, id string) (wrote bool, err error) {
+	rev, err := p.e.db.Rev(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	last, err := p.e.db.Receipt(ctx, p.drop.Name(), id)
+	if err != nil {
+		return false, err
+	}
+	if last.Rev == rev || (last.Name != "" && !last.Managed) {
+		return false, nil
+	}
+	v, err := p.e.pipe.View(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	if v.Thread.Subagent || v.Thread.Turns == 0 {
+		return false, nil // no document for what no person asked for
+	}
+	if err := p.e.pipe.Pack(ctx, v); err != nil {
+		return false, fmt.Errorf("select from thread %s: %w", id, err)
+	}
+	data, err := p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
+	if err != nil {
+		return false, fmt.Errorf("write memory of thread %s: %w", id, err)
+	}
+	r, err := p.drop.Put(ctx, sink.Artifact{
+		ThreadID: id, Workspace: v.Thread.Workspace, Name: pipeline.MemoryName(v, time.Local), Data: data,
+		Last: sink.Receipt{Sink: p.drop.Name(), ThreadID: id, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)},
+	})
+	if err != nil {
+		return false, err
+	}
+	err = p.e.db.SaveReceipt(ctx, store.Receipt{
+		Sink: p.drop.Name(), ThreadID: id, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Rev: rev,
+		Managed: r.State != sink.StateEdited, Written: time.Now(),
+	})
+	return r.State == sink.StateWritten, err
+}
+
+// indexes renews the lists of sessions.
+func (p *publisher) indexes(ctx context.Context) error {
+	receipts, err := p.e.db.Receipts(ctx, p.drop.Name())
+	if err != nil {
+		return err
+	}
+	threads, _, err := p.e.db.Threads(ctx, store.Filter{Archived: true})
+	if err != nil {
+		return err
+	}
+	var entries []sink.Entry
+	for _, t := range threads {
+		if r, ok := receipts[t.ID]; ok {
+			entries = append(entries, entry(t, r))
+		}
+	}
+	if err := p.drop.WriteIndexes(ctx, entries); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files, p.lastErr = len(entries), ""
+	return nil
+}
+
+func entry(t transcript.Thread, r store.Receipt) sink.Entry {
+	return sink.Entry{
+		ThreadID: t.ID, Workspace: t.Workspace, Title: pipeline.RedactText(t.Title), State: t.State,
+		Created: t.Created.Local(), Updated: t.Updated.Local(), Turns: t.Turns, Tokens: t.Tokens["o200k_base"], Model: t.Model, Path: r.Name,
+	}
+}
+
+func (p *publisher) failed(err error) {
+	p.e.log.Warn("the drop folder can't be written, publishing waits", "err", err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastErr = err.Error()
+}
+
+func (p *publisher) info() []SinkInfo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return []SinkInfo{{Name: p.drop.Name(), Enabled: true, Files: p.files, LastError: p.lastErr}}
+}
+
+// publishAll writes all that is due at once and says how many files changed.
+func (e *engine) publishAll(ctx context.Context) (n int, err error) {
+	p, err := newPublisher(ctx, e)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, p.drop.Close()) }()
+	ids, err := e.db.Unpublished(ctx, p.drop.Name())
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	for _, id := range ids {
+		wrote, err := p.publish(ctx, id)
+		if err != nil {
+			return n, err
+		}
+		if wrote {
+			n++
+		}
+	}
+	return n, p.indexes(ctx)
+}

@@ -1,0 +1,210 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/watch"
+)
+
+const (
+	// tick is how often the daemon looks after itself; it never wakes up more
+	// often while nothing happens.
+	tick = 5 * time.Second
+	// pauseFull is how long intake rests when the cache can't be written.
+	pauseFull = 5 * time.Second
+)
+
+// Run brings everything up to date and keeps it so until ctx ends; then it
+// returns nil. *LockedError if another process does so already.
+func Run(ctx context.Context, opt Options) (err error) {
+	e, err := start(ctx, opt, roleDaemon)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close(ctx)) }()
+	t := newTally(opt.Progress)
+	t.phase(PhaseList)
+	l, err := e.list(ctx)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	w, err := e.watcher(ctx, l)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	pub, err := newPublisher(ctx, e)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	return stopped(ctx, e.serve(ctx, l, t, w, pub))
+}
+
+// stopped hides what an ended ctx made fail.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // told to stop
+	}
+	return err
+}
+
+// watcher reports what changes from the listing on.
+func (e *engine) watcher(ctx context.Context, l listing) (*watch.Watcher, error) {
+	listed := map[string]store.File{}
+	for _, f := range l.files {
+		listed[f.Path] = f
+	}
+	had, err := e.had(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return watch.New(watch.Options{
+		Homes: e.opt.Config.CodexHomes,
+		Had:   had,
+		Known: func(path string) (watch.File, bool) {
+			f, ok := listed[path]
+			return watchFile(store.Checkpoint{File: f}), ok
+		},
+		Log: e.log,
+	})
+}
+
+// serve runs the parts of the daemon side by side; the first that fails stops
+// the others.
+func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watcher, pub *publisher) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	changes := make(chan watch.Change)
+	var parts sync.WaitGroup
+	part := func(name string, f func(context.Context) error) {
+		parts.Go(func() {
+			if err := f(ctx); err != nil && ctx.Err() == nil {
+				cancel(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	part("watch", func(ctx context.Context) error { return w.Run(ctx, changes) })
+	for range max(2, runtime.GOMAXPROCS(0)) {
+		part("ingest", func(ctx context.Context) error { return e.intake(ctx, changes, pub) })
+	}
+	part("backfill", func(ctx context.Context) error {
+		if err := e.catchUp(ctx, l, t); err != nil {
+			return err
+		}
+		pub.rescan()
+		t.phase(PhaseWatch)
+		e.log.Info("backfill done", "files", t.progress.FilesDone, "bytes", t.bytes, "items", t.items, "took", time.Since(t.started))
+		return nil
+	})
+	part("publish", pub.run)
+	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
+	parts.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}
+
+// intake ingests what watch reports, one change after the other.
+func (e *engine) intake(ctx context.Context, changes <-chan watch.Change, pub *publisher) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case c := <-changes:
+			err := e.change(ctx, c, pub)
+			for errors.Is(err, store.ErrFull) && ctx.Err() == nil {
+				e.log.Warn("the cache can't be written, intake waits", "err", err)
+				if !sleep(ctx, pauseFull) {
+					return nil
+				}
+				err = e.change(ctx, c, pub)
+			}
+			if err != nil && ctx.Err() == nil {
+				// The file is named in status with its reason; the others go on.
+				e.log.Warn("a rollout can't be read", "path", c.File.Path, "err", err)
+			}
+		}
+	}
+}
+
+func (e *engine) change(ctx context.Context, c watch.Change, pub *publisher) error {
+	switch c.Kind {
+	case watch.IndexChanged:
+		if err := e.pipe.IngestNames(ctx, c.Home); err != nil {
+			return err
+		}
+		pub.rescan()
+		return nil
+	case watch.Gone:
+		return e.pipe.Gone(ctx, fileOf(c.Home, c.File))
+	case watch.Present:
+	}
+	f := fileOf(c.Home, c.File)
+	t := newTally(nil)
+	if err := e.take(ctx, f, t); err != nil {
+		return err
+	}
+	if t.windows {
+		if err := e.pipe.Retarget(ctx); err != nil {
+			return err
+		}
+	}
+	for id := range t.changed {
+		pub.changed(id, t.ended)
+	}
+	if len(t.problems) > 0 {
+		return errors.New(t.problems[0].Reason)
+	}
+	return nil
+}
+
+// house keeps what the daemon says of itself current, and the WAL short.
+func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
+	since := time.Now().UTC()
+	var said Info
+	var version int64 = -1
+	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
+	for {
+		h := w.Health()
+		now := Info{
+			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
+			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: h.Problems, Sinks: pub.info(),
+		}
+		if !now.same(said) {
+			if err := writeInfo(e.opt.Config.Run(), now); err != nil {
+				e.log.Warn("can't say how the daemon is", "err", err)
+			}
+			said = now
+		}
+		if v, err := e.db.Commits(ctx); err == nil && v != version {
+			version = v
+		} else if err == nil && version >= 0 {
+			// Nothing was written for a whole tick: now is the time.
+			if err := e.db.Checkpoint(ctx); err != nil && !errors.Is(err, store.ErrBusy) {
+				return err
+			}
+			version = -2
+		}
+		if !sleep(ctx, tick) {
+			return nil
+		}
+	}
+}
+
+// sleep waits; false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
