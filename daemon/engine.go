@@ -160,7 +160,11 @@ func (e *engine) list(ctx context.Context) (l listing, err error) {
 			l.files = append(l.files, fileOf(home, f))
 		}
 		l.homes = append(l.homes, home)
-		l.problems = append(l.problems, append(problems, others...)...)
+		for _, p := range append(problems, others...) {
+			if !errors.Is(p.Err, fs.ErrNotExist) { // Codex makes the two folders when it needs them
+				l.problems = append(l.problems, p)
+			}
+		}
 	}
 	return l, nil
 }

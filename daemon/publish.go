@@ -21,6 +21,8 @@ const (
 	restRunning = 2 * time.Second
 	// restIndexes is how long the indexes wait for more documents.
 	restIndexes = 500 * time.Millisecond
+	// flushTime is what the indexes may take at the end of a run.
+	flushTime = time.Second
 	// pauseSink is how long a sink that can't write is left alone.
 	pauseSink = 30 * time.Second
 	// sweepAge is how old a temporary of ours is before it is taken for left over.
@@ -84,7 +86,12 @@ func (p *publisher) run(ctx context.Context) (err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			if indexes.IsZero() {
+				return nil
+			}
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+			defer cancel()
+			return p.indexes(last)
 		case <-p.wake:
 			p.mu.Lock()
 			notes := p.notes
@@ -93,6 +100,9 @@ func (p *publisher) run(ctx context.Context) (err error) {
 			for _, n := range notes {
 				if err := p.take(ctx, n, time.Now()); err != nil {
 					return stopped(ctx, err)
+				}
+				if n.thread == "" && indexes.IsZero() {
+					indexes = time.Now().Add(restIndexes) // an earlier run may have ended before it wrote them
 				}
 			}
 		case <-timer.C:

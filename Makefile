@@ -1,0 +1,65 @@
+# One command each: build, run, demo, test, ci. "make help" says what they do.
+GO      ?= go
+TAGS    := sqlite_fts5
+BIN     := bin/session-migrator
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+TOOLS   := $(CURDIR)/.tools
+LINT    := $(TOOLS)/golangci-lint
+LINT_VERSION := v2.15.0
+WINDOWS_CC   := x86_64-w64-mingw32-gcc
+
+.PHONY: help build run demo test vet lint fuzz crash cross e2e bench ci clean check-tools
+.DEFAULT_GOAL := build
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+check-tools:
+	@command -v $(GO) >/dev/null || { echo "Go is missing. Install Go 1.26 or newer: https://go.dev/dl/ (Debian: apt install golang; macOS: brew install go; Windows: winget install GoLang.Go)"; exit 1; }
+	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "A C compiler ($$cc) is missing; SQLite is compiled in. Debian/Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc; macOS: xcode-select --install; Windows: winget install BrechtSanders.WinLibs.POSIX.UCRT"; exit 1; }
+
+build: check-tools ## bin/session-migrator
+	@CGO_ENABLED=1 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/session-migrator
+
+run: build ## the main job on your Codex home, until Ctrl-C; the demo where there is none
+	@if [ -d "$${CODEX_HOME:-$$HOME/.codex}" ]; then $(BIN) run; else echo "No Codex home at $${CODEX_HOME:-$$HOME/.codex}: playing the sample."; $(BIN) demo; fi
+
+demo: build ## the main job on a bundled sample, start to end
+	@$(BIN) demo
+
+vet:
+	@$(GO) vet -tags $(TAGS) ./...
+
+test: check-tools vet ## vet, the import and size gates, all tests with -race
+	@CGO_ENABLED=1 $(GO) test -race -tags $(TAGS) -timeout 15m ./...
+
+lint: $(LINT)-$(LINT_VERSION) ## golangci-lint, pinned
+	@$(LINT)-$(LINT_VERSION) run --build-tags $(TAGS) ./...
+
+$(LINT)-$(LINT_VERSION):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(LINT) $@
+
+fuzz: ## every fuzz target for FUZZTIME (default 20s), seeds included
+	@./.ci/fuzz $(or $(FUZZTIME),20s)
+
+crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each
+	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -tags '$(TAGS) crash' -timeout 60m -run TestCrash -v ./daemon
+
+cross: ## builds for Windows (needs mingw-w64) and vets for macOS
+	@command -v $(WINDOWS_CC) >/dev/null || { echo "mingw-w64 is missing: apt install gcc-mingw-w64-x86-64"; exit 1; }
+	CGO_ENABLED=1 GOOS=windows GOARCH=amd64 CC=$(WINDOWS_CC) $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS) -extldflags=-static' -o bin/session-migrator.exe ./cmd/session-migrator
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) vet -tags '$(TAGS)' $$($(GO) list ./... | grep -v -e /store$$)
+
+e2e: build ## real clients from npm, where it can be reached; a skip prints why
+	@./.ci/e2e
+
+bench: ## benchmarks
+	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
+
+ci: test lint fuzz crash cross e2e ## all that a change must pass
+
+clean: ## removes what was built
+	@rm -rf bin

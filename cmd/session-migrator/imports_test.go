@@ -1,0 +1,132 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/session-migrator/session-migrator/"
+
+// allowed is who may import whom: the way of the data, one way. A new line
+// here is argued in its commit.
+var allowed = map[string][]string{
+	"pipeline/transcript":          {},
+	"pipeline/decide":              {},
+	"pipeline/tokens":              {},
+	"pipeline/redact":              {},
+	"pipeline/rollout/rollouttest": {},
+	"store/atomicfile":             {},
+	"watch/tail":                   {},
+	"watch":                        {},
+	"daemon/config":                {},
+	"pipeline/capacity":            {"pipeline/tokens"},
+	"pipeline/rollout":             {"pipeline/transcript"},
+	"pipeline/compress":            {"pipeline/transcript", "pipeline/decide"},
+	"pipeline/sink":                {"pipeline/transcript", "store/atomicfile"},
+	"store":                        {"pipeline/transcript", "pipeline/decide"},
+	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact"},
+	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/capacity",
+		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "store"},
+	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store"},
+	"daemon": {"daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/memory", "pipeline/sink",
+		"pipeline/transcript", "store"},
+	"cmd/session-migrator": {"daemon", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
+		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "store"},
+	// contract suites and generators: beside the package they serve
+	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},
+	"pipeline/tokens/gen":    {},
+	"pipeline/capacity/gen":  {},
+}
+
+// confined is which package alone may use an outside module.
+var confined = map[string]string{
+	"database/sql":                           "store",
+	"github.com/mattn/go-sqlite3":            "store",
+	"github.com/fsnotify/fsnotify":           "watch",
+	"github.com/pkoukk/tiktoken-go":          "pipeline/tokens",
+	"github.com/sashabaranov/go-openai":      "pipeline/summary",
+	"github.com/kardianos/service":           "install",
+	"github.com/modelcontextprotocol/go-sdk": "daemon/mcpserver",
+	"github.com/spf13/cobra":                 "cmd/session-migrator",
+	"github.com/klauspost/compress":          "watch/tail",
+	"github.com/BurntSushi/toml":             "daemon/config",
+	"github.com/gofrs/flock":                 "daemon",
+	"go.yaml.in/yaml/v3":                     "pipeline/memory",
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	seen := map[string]bool{}
+	for file, imports := range sources(t) {
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		seen[pkg] = true
+		may, ok := allowed[pkg]
+		if !ok {
+			t.Errorf("%s: package %s is not in the table", file, pkg)
+			continue
+		}
+		for _, imp := range imports {
+			if ours, ok := strings.CutPrefix(imp, module); ok {
+				if !slices.Contains(may, ours) {
+					t.Errorf("%s imports %s, which the table doesn't allow for %s", file, ours, pkg)
+				}
+				continue
+			}
+			for _, outside := range slices.Sorted(maps.Keys(confined)) {
+				if home := confined[outside]; (imp == outside || strings.HasPrefix(imp, outside+"/")) && pkg != home && !strings.HasPrefix(pkg, home+"/") {
+					t.Errorf("%s imports %s, which only %s may", file, imp, home)
+				}
+			}
+		}
+	}
+	for pkg := range allowed {
+		if !seen[pkg] {
+			t.Errorf("the table names %s, which has no source", pkg)
+		}
+	}
+}
+
+// sources gives the imports of every Go file that is not a test.
+func sources(t *testing.T) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		out[rel] = []string{}
+		for _, i := range f.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			out[rel] = append(out[rel], p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

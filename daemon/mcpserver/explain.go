@@ -1,0 +1,62 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// advice is an error that the model can mend: its text says how.
+type advice struct{ text string }
+
+// Error is the text.
+func (a *advice) Error() string { return a.text }
+
+func advise(format string, a ...any) error { return &advice{fmt.Sprintf(format, a...)} }
+
+// explain gives the text for the model, and whether the fault is ours.
+func (s *server) explain(err error) (text string, ours bool) {
+	if a, ok := errors.AsType[*advice](err); ok {
+		return a.text, false
+	}
+	if e, ok := errors.AsType[*store.NewerError](err); ok {
+		return fmt.Sprintf("The cache was written by a newer session-migrator (schema %d); this server is %s (reads up to %d). "+
+			"Reconnect this MCP server or restart the agent: the binary on disk is already newer.", e.Schema, s.deps.Version, e.Known), false
+	}
+	if e, ok := errors.AsType[*store.ChangedError](err); ok {
+		return fmt.Sprintf("The text behind %s is not the one it was stored with; the cache must be rebuilt: `session-migrator rebuild`.", e.Ref), false
+	}
+	switch {
+	case errors.Is(err, store.ErrNone):
+		return "No session cache yet: the daemon has never run for this user. Start it with `session-migrator service start` (or bring the cache up to date once with `session-migrator run --once`). " +
+			"model_context_window, list_known_models and migrate_session work without it.", false
+	case errors.Is(err, store.ErrBusy):
+		return "The cache is busy (3 tries in 1 s). Try again.", false
+	case errors.Is(err, store.ErrDamaged):
+		return "The cache is damaged; the daemon rebuilds it at its next start (`session-migrator doctor`).", false
+	case errors.Is(err, store.ErrForeign):
+		return "The file in the cache's place is not a session-migrator cache (`session-migrator doctor`).", false
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "The call was cancelled.", false
+	}
+	return "This is a fault of session-migrator: " + clip(oneLine(err.Error()), 400) + ". `session-migrator doctor` may tell more.", true
+}
+
+// oneLine keeps foreign text from making lines of its own.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
+}
+
+// clip cuts s to at most n runes.
+func clip(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i] + "…"
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+const (
+	// eofGrace is how long answers under way may take after the client closed
+	// its end: `printf … | session-migrator mcp` wants its answer.
+	eofGrace = 2 * time.Second
+	// stopGrace is the same after a signal; clients follow up with SIGKILL.
+	stopGrace = time.Second
+	// abandonAfter is how long a call that was told to stop may still run.
+	abandonAfter = 200 * time.Millisecond
+	// parentEvery is how often the parent is looked at: no signal and no end of
+	// input tells of a client that was killed while something else holds the pipe.
+	parentEvery = 5 * time.Second
+)
+
+// Deps are what a server needs from the program around it.
+type Deps struct {
+	// OpenStore opens the cache for reading, when the first question needs it.
+	OpenStore func(context.Context) (*store.DB, error)
+	// PipelineOptions are those of the daemon, so that decisions agree.
+	PipelineOptions pipeline.Options
+	// Status tells of the daemon; nil: unknown, taken as stopped.
+	Status func(context.Context) (DaemonStatus, error)
+	// Version of the program.
+	Version string
+	// Workspace, if set, is the only folder whose sessions are answered from.
+	Workspace string
+	// Cwd is the folder the client started the server in.
+	Cwd string
+	// Env reads the environment; nil: it is empty.
+	Env func(string) string
+	// Log takes what goes wrong, never to stdout; nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// DaemonStatus is what is known of the daemon.
+type DaemonStatus struct {
+	Running bool
+	PID     int
+	Version string
+	Since   time.Time // start; zero if unknown
+}
+
+// ServeStdio serves on stdin and stdout until the client closes them, the
+// parent dies or SIGTERM, SIGINT or SIGHUP arrives; all of these end it without
+// an error. From then on os.Stdout is stderr: a stray print can't break the
+// protocol.
+func ServeStdio(ctx context.Context, d Deps) error {
+	out := os.Stdout
+	os.Stdout = os.Stderr
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	ctx, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() {
+		watchParent(ctx, parentEvery)
+		cancel()
+	})
+	return Serve(ctx, d, os.Stdin, out)
+}
+
+// Serve answers what comes in until in ends or ctx does; both are a clean end.
+// A read of in that is under way when ctx ends is left behind: who owns in
+// closes it.
+func Serve(ctx context.Context, d Deps, in io.Reader, out io.Writer) error {
+	s := newServer(d)
+	defer s.close()
+	t := newTransport(in, out, s.log)
+	// The calls' contexts must not end with ctx: they get their grace.
+	session, err := newSDK(s).Connect(context.WithoutCancel(ctx), t, nil)
+	if err != nil {
+		return fmt.Errorf("start the protocol: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- session.Wait() }()
+
+	ended := ctx.Done()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && ctx.Err() == nil {
+				return fmt.Errorf("serve: %w", err)
+			}
+			return nil
+		case <-ended:
+			ended = nil
+			t.halt()
+		case <-t.drained:
+			// [5] is over or out of time; the calls left were told to stop.
+			select {
+			case <-done:
+			case <-time.After(abandonAfter):
+				s.log.Warn("calls abandoned at the end")
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// server is what the tools share.
+type server struct {
+	deps      Deps
+	log       *slog.Logger
+	env       func(string) string
+	workspace string // key of the only workspace to answer from; empty: all
+	cache     *cache
+	pages     pages
+	tools     []*tool
+	now       func() time.Time
+}
+
+func newServer(d Deps) *server {
+	s := &server{deps: d, log: d.Log, env: d.Env, now: time.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.env == nil {
+		s.env = func(string) string { return "" }
+	}
+	if d.Workspace != "" {
+		s.workspace = transcript.WorkspaceKey(d.Workspace)
+	}
+	s.cache = newCache(d, s.log)
+	s.pages = pages{now: time.Now}
+	s.tools = tools()
+	return s
+}
+
+func (s *server) close() { s.cache.close() }
+
+// tool is one question that agents ask.
+type tool struct {
+	name, title, description string
+	input                    string // JSON schema: one flat object
+	output                   string // JSON schema of the data; empty: text only
+	search                   string // words a client may find it by
+	paged                    bool   // answers are pages that clients shouldn't cut
+	params                   []param
+	run                      func(context.Context, *server, call) (result, error)
+}
+
+// call is one request to a tool.
+type call struct {
+	tool   *tool
+	args   args
+	caller caller
+}
+
+// result is what goes back: text, and for tools with data the same as data.
+type result struct {
+	text   string
+	data   json.RawMessage // an object; nil: text only
+	failed bool            // text says what the model can do about it
+}
+
+// dataResult gives data in both forms.
+func dataResult(v any) (result, error) {
+	data, err := marshal(v)
+	if err != nil {
+		return result{}, err
+	}
+	return result{text: perLine(data), data: data}, nil
+}
+
+func marshal(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("write an answer: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// perLine sets every element of the object's lists on its own line: still the
+// same JSON, and readable.
+func perLine(data []byte) string {
+	var b bytes.Buffer
+	depth, quoted := 0, false
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case quoted && c == '\\':
+			b.WriteByte(c)
+			i++
+			c = data[i]
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth == 2 {
+				b.WriteByte('\n')
+			}
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// busyTries and busyPause are how often and how far apart a busy cache is asked.
+const (
+	busyTries = 3
+	busyPause = 100 * time.Millisecond
+)
+
+// call runs a tool. Whatever goes wrong becomes text that says what to do next.
+func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, meta map[string]any) result {
+	a, err := parseArgs(t, raw)
+	if err != nil {
+		return s.failure(t, err)
+	}
+	c := call{tool: t, args: a, caller: callerOf(meta)}
+	for try := 1; ; try++ {
+		r, err := t.run(ctx, s, c)
+		if err == nil {
+			return r
+		}
+		if !errors.Is(err, store.ErrBusy) || try == busyTries {
+			return s.failure(t, err)
+		}
+		select {
+		case <-ctx.Done():
+			return s.failure(t, ctx.Err())
+		case <-time.After(busyPause):
+		}
+	}
+}
+
+func (s *server) failure(t *tool, err error) result {
+	text, ours := s.explain(err)
+	if ours {
+		s.log.Error("tool failed", "tool", t.name, "err", err)
+	}
+	return result{text: text, failed: true}
+}

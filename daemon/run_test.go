@@ -1,0 +1,339 @@
+package daemon_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// child is what this binary does when a test starts it as a daemon of its own.
+var child func()
+
+func TestMain(m *testing.M) {
+	if child != nil && os.Getenv(childEnv) != "" {
+		child()
+		return
+	}
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
+}
+
+// childEnv holds the data folder and the Codex home of such a daemon.
+const childEnv = "SESSION_MIGRATOR_TEST_CHILD"
+
+// place is a Codex home and a data folder.
+type place struct {
+	t   *testing.T
+	opt daemon.Options
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	home, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	return &place{t: t, opt: daemon.Options{Version: "test", Config: config.Config{
+		Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory"),
+	}}}
+}
+
+func (p *place) codex() string { return p.opt.Config.CodexHomes[0] }
+
+// rollout gives the path of a rollout that a builder names.
+func (p *place) write(b *rollouttest.Rollout, n int) string {
+	p.t.Helper()
+	path := filepath.Join(p.codex(), filepath.FromSlash(b.Path()))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	text := b.Bytes()
+	if n < 0 {
+		n = len(text)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if _, err := f.Write(text[st.Size():n]); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	return path
+}
+
+// start runs a daemon and gives what ends it.
+func (p *place) start() (stop func() error) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	done := make(chan error, 1)
+	ready := make(chan struct{})
+	opt := p.opt
+	opt.Progress = func(g daemon.Progress) {
+		if g.Phase == daemon.PhaseWatch {
+			close(ready)
+		}
+	}
+	go func() { done <- daemon.Run(ctx, opt) }()
+	select {
+	case <-ready:
+	case err := <-done:
+		cancel()
+		p.t.Fatalf("the daemon ended: %v", err)
+	case <-time.After(20 * time.Second):
+		p.t.Fatal("the daemon doesn't get ready")
+	}
+	return func() error { cancel(); return <-done }
+}
+
+// until polls: what is waited for happens in another goroutine and tells
+// nobody but the disk.
+func (p *place) until(what string, f func() bool) time.Duration {
+	p.t.Helper()
+	begun := time.Now()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		if f() {
+			return time.Since(begun)
+		}
+		if time.Since(begun) > 10*time.Second {
+			p.t.Fatalf("never: %s", what)
+		}
+	}
+	return 0
+}
+
+func (p *place) reader() *store.DB {
+	p.t.Helper()
+	db, err := store.OpenReader(p.t.Context(), p.opt.Config.DB())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func (p *place) said(db *store.DB, thread string) string {
+	p.t.Helper()
+	ms, err := db.Messages(p.t.Context(), thread, 0, 0)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		p.t.Fatal(err)
+	}
+	var parts []string
+	for _, m := range ms {
+		parts = append(parts, m.Text)
+	}
+	return strings.Join(parts, "|")
+}
+
+func (p *place) memory() (files []string, text string) {
+	files, _ = filepath.Glob(filepath.Join(p.opt.Config.MemoryDir, "projects", "*", "2*.md"))
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		text += string(b)
+	}
+	return files, text
+}
+
+func TestLiveAppendsAreCommittedAndPublished(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{})
+	b.User("first question").Assistant("first answer").End()
+	p.write(b, -1)
+	stop := p.start()
+	db := p.reader()
+	if got := p.said(db, b.ThreadID()); got != "first question|first answer" {
+		t.Fatalf("after backfill: %q", got)
+	}
+	b.User("second question").Assistant("second answer").End()
+	p.write(b, -1)
+	took := p.until("the second answer is queryable", func() bool { return strings.HasSuffix(p.said(db, b.ThreadID()), "second answer") })
+	t.Logf("queryable after %v", took)
+	took = p.until("the memory file tells it", func() bool { _, text := p.memory(); return strings.Contains(text, "second answer") })
+	t.Logf("published after %v", took)
+	info, err := daemon.Inspect(p.opt.Config)
+	if err != nil || !info.Running || info.PID != os.Getpid() {
+		t.Errorf("info %+v, %v", info, err)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if info, err = daemon.Inspect(p.opt.Config); err != nil || info.Running {
+		t.Errorf("after the stop: %+v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(p.opt.Config.MemoryDir, "INDEX.md")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnchangedContentIsNotRewritten(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	p.write(b, -1)
+	s, err := daemon.Once(t.Context(), p.opt)
+	if err != nil || s.Written != 1 || s.Threads != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	files, _ := p.memory()
+	before, err := os.Stat(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", before.Mode())
+	}
+	if s, err = daemon.Rebuild(t.Context(), p.opt, nil); err != nil || s.Written != 0 || s.Items != 2 {
+		t.Errorf("a rebuild wrote %d files of %d items, %v", s.Written, s.Items, err)
+	}
+	after, err := os.Stat(files[0])
+	if err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("rewritten: %v, %v, %v", before.ModTime(), after.ModTime(), err)
+	}
+	if s, err = daemon.Once(t.Context(), p.opt); err != nil || s.Lines != 0 {
+		t.Errorf("nothing new, but %d lines read, %v", s.Lines, err)
+	}
+}
+
+func TestSecondDaemonGivesWay(t *testing.T) {
+	p := newPlace(t)
+	stop := p.start()
+	begun := time.Now()
+	err := daemon.Run(t.Context(), p.opt)
+	locked, ok := errors.AsType[*daemon.LockedError](err)
+	if !ok || locked.PID != os.Getpid() || !locked.Daemon {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if err := daemon.CatchUp(t.Context(), p.opt); err != nil {
+		t.Errorf("a command beside the daemon: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if err := daemon.CatchUp(t.Context(), p.opt); err != nil {
+		t.Errorf("after the daemon: %v", err)
+	}
+}
+
+func TestDamagedCacheIsSetAsideAndRebuilt(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"header zeroed": func(path string) error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteAt(make([]byte, 4096), 0)
+			return errors.Join(err, f.Close())
+		},
+		"cut in half": func(path string) error {
+			st, err := os.Stat(path)
+			if err != nil {
+				return err
+			}
+			return os.Truncate(path, st.Size()/2)
+		},
+		"another program's": func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("not ours\n", 999)), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+			for i := range 200 {
+				b.User(fmt.Sprint("question ", i)).Assistant(strings.Repeat("answer ", 20)).End()
+			}
+			p.write(b, -1)
+			if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(p.opt.Config.DB()); err != nil {
+				t.Fatal(err)
+			}
+			// A cut may leave pages that look whole: only a writer that didn't
+			// end by itself is followed by a check.
+			s, err := daemon.Once(t.Context(), p.opt)
+			if err != nil || s.Threads != 1 || s.Items != 400 || s.SetAside == "" {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			if _, err := os.Stat(filepath.Join(s.SetAside, "session-migrator.db")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestMissingHomeIsNoEmptySuccess(t *testing.T) {
+	p := newPlace(t)
+	p.opt.Config.CodexHomes = []string{filepath.Join(p.codex(), "nowhere")}
+	if _, err := daemon.Once(t.Context(), p.opt); !errors.Is(err, daemon.ErrNoHome) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestDeletedRolloutKeepsItsThread(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	path := p.write(b, -1)
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	db := p.reader()
+	th, err := db.Thread(t.Context(), b.ThreadID())
+	if err != nil || !th.Gone {
+		t.Errorf("thread %+v, %v", th, err)
+	}
+	if got := p.said(db, b.ThreadID()); got != "question|answer" {
+		t.Errorf("said %q", got)
+	}
+	if files, _ := p.memory(); len(files) != 1 {
+		t.Errorf("%d memory files", len(files))
+	}
+}
+
+func TestUnreadableFileStopsNothingElse(t *testing.T) {
+	p := newPlace(t)
+	good := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	good.User("question").Assistant("answer").End()
+	p.write(good, -1)
+	bad := filepath.Join(p.codex(), "sessions", "2026", "09", "01", "rollout-2026-09-01T09-00-00-019a0000-0000-7000-8000-0000000000ff.jsonl.zst")
+	if err := os.MkdirAll(filepath.Dir(bad), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bad, []byte("no compressed data at all"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := daemon.Once(t.Context(), p.opt)
+	if err != nil || s.Items != 2 || len(s.NotFullyRead) != 1 || s.NotFullyRead[0].Path != bad {
+		t.Errorf("%+v, %v", s, err)
+	}
+	problems, err := p.reader().Problems(t.Context())
+	if err != nil || len(problems) != 1 || problems[0].Path != bad || problems[0].Reason == "" {
+		t.Errorf("problems %+v, %v", problems, err)
+	}
+}
