@@ -20,10 +20,6 @@ type MemoryRequest struct {
 	Location *time.Location // for dates; nil: UTC
 }
 
-// fitsShown bounds how many decisions stand in the front matter, which
-// consumers read whole.
-const fitsShown = 6
-
 // Memory writes the hand-off document of a thread: the whole dialogue if the
 // target takes the thread as it is and no size is given, else the facts.
 func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte, error) {
@@ -36,8 +32,10 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 	}
 	opt := memory.Options{Units: q.Units, Bare: q.Bare}
 	if q.Target == "" {
-		all := p.decisions(v.Thread)
-		in.Decisions = all[:min(len(all), fitsShown)]
+		ts := p.targets.Load()
+		for _, i := range ts.shown {
+			in.Decisions = append(in.Decisions, decideFor(ts.windows[i], v.Thread, p.opt.Decide))
+		}
 	} else {
 		d := p.Decide(v.Thread, q.Target, decide.Options{})
 		in.Decisions = []decide.Decision{d}

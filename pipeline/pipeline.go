@@ -48,7 +48,12 @@ type counters struct{ o200k, cl100k *tokens.Counter }
 type targets struct {
 	table   *capacity.Table
 	windows []decide.Window
+	shown   []int // of windows: those that documents name
 }
+
+// fitsShown bounds how many decisions stand in a document's front matter, which
+// consumers read whole: one for each maker of models, the first in the list.
+const fitsShown = 6
 
 // observedFor is how long a window that rollouts reported is believed.
 const observedFor = 30 * 24 * time.Hour
@@ -96,12 +101,24 @@ func (p *Pipeline) Retarget(ctx context.Context) error {
 	}
 	table = table.With(p.opt.Models...)
 	t := &targets{table: table}
+	makers := map[string]bool{}
 	for _, id := range p.opt.Targets {
 		m, _ := table.Lookup(id)
 		t.windows = append(t.windows, window(id, m))
+		if maker := orElse(m.Vendor, m.ID); m.Surface != capacity.SurfaceCodex && !makers[maker] && len(t.shown) < fitsShown {
+			makers[maker] = true
+			t.shown = append(t.shown, len(t.windows)-1)
+		}
 	}
 	p.targets.Store(t)
 	return nil
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 // Table is the capacity table in use.

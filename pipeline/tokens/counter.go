@@ -8,7 +8,7 @@ import (
 )
 
 // Counter counts the tokens of texts in one encoding. It remembers what it has
-// counted in caches of fixed size (about 0.6 MB), so keep one a worker; it is
+// counted in caches of fixed size (about 0.8 MB), so keep one a worker; it is
 // not for concurrent use. What counters share is immutable.
 type Counter struct {
 	encoding Encoding

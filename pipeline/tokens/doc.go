@@ -19,5 +19,5 @@
 // not add up over parts of one text cut anywhere: CountReader knows where to cut.
 //
 // Vocabularies are built on first use, shared by all counters and kept: to drop
-// them after idle would need a count of readers on the hot path, for 14 MB.
+// them after idle would need a count of readers on the hot path, for 10 MB.
 package tokens

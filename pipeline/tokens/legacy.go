@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"unsafe"
 
 	tiktoken "github.com/pkoukk/tiktoken-go"
 )
@@ -34,8 +33,7 @@ func newLegacy(enc Encoding) *legacy {
 }
 
 func (l *legacy) count(text []byte) int {
-	// The copy is made in EncodeOrdinary, which keeps nothing of its argument.
-	return len(l.codec.EncodeOrdinary(unsafe.String(unsafe.SliceData(text), len(text))))
+	return len(l.codec.EncodeOrdinary(string(text)))
 }
 
 // useEmbedded makes tiktoken-go read our vocabularies. Its loader is a global

@@ -20,14 +20,14 @@ const (
 )
 
 // CountReader counts the tokens of all that r gives, and its bytes, as Count
-// would, holding about 0.5 MB however long it is. It cuts the text only where
+// would, holding about 1 MB however long it is. It cuts the text only where
 // no text to come could move the border between pieces (see border), and of a
 // long run of one rune it holds a short one. What is left to hold on to is a
 // piece of another kind that does not end, say megabytes of Chinese without
 // punctuation: past 64 MiB of that it gives up with ErrUncut. For p50k_base and
 // r50k_base runs are not shortened, and long pieces take quadratic time.
 //
-// On an error the counts are those of the part before it.
+// On an error tokens are those counted so far, of fewer bytes than were read.
 func CountReader(enc Encoding, r io.Reader) (tokens, bytes int64, err error) {
 	c, err := New(enc)
 	if err != nil {

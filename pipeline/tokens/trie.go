@@ -14,6 +14,7 @@ import "math/bits"
 type trie struct {
 	cells []uint64
 	root  uint32
+	wide  []uint64 // see strides.go
 }
 
 const (
@@ -29,6 +30,10 @@ const (
 // has all 256 single bytes, so there is one unless text is empty.
 func (t *trie) longest(text []byte) uint32 {
 	cells, base, found := t.cells, uint(t.root), uint64(0)
+	if i := wideIndex(text); i < uint(len(t.wide)) {
+		cell := t.wide[i]
+		found, base, text = cell>>cellToken&cellMask, uint(cell>>cellBase), text[3:]
+	}
 	for _, b := range text {
 		i := base + uint(b)
 		if i >= uint(len(cells)) {
@@ -150,6 +155,7 @@ func (n *nodes) pack() *trie {
 		last--
 	}
 	t.cells = append(make([]uint64, 0, last+cellSlack), p.cells[:last]...)[:last+cellSlack]
+	t.widen()
 	return t
 }
 

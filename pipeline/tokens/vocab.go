@@ -24,8 +24,8 @@ const (
 // length returns the length of a token in bytes.
 func (v *vocabulary) length(id uint32) int { return int(v.info[id] >> tokenLength) }
 
-// Built on first use and kept for the life of the process, about 14 MB for
-// o200k_base and 8 MB for cl100k_base.
+// Built on first use and kept for the life of the process, about 10 MB for
+// o200k_base and 5 MB for cl100k_base.
 var (
 	o200kVocabulary  = sync.OnceValue(func() *vocabulary { return build(inflate(o200kBlob)) })
 	cl100kVocabulary = sync.OnceValue(func() *vocabulary { return build(inflate(cl100kBlob)) })

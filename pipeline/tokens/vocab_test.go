@@ -46,30 +46,31 @@ func TestLegacyCounts(t *testing.T) {
 }
 
 func TestCountersShareVocabularies(t *testing.T) {
-	var before, after runtime.MemStats
-	var wg sync.WaitGroup
-	counter(t, tokens.O200kBase)
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	text := strings.Repeat("many counters, one vocabulary ", 20)
-	want := counter(t, tokens.O200kBase).CountString(text)
-	const workers = 8
-	all := make([]*tokens.Counter, workers)
-	got := make([]int, workers)
-	for i := range workers {
-		all[i] = counter(t, tokens.O200kBase)
-		wg.Go(func() { got[i] = all[i].CountString(text) })
-	}
-	wg.Wait()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	for _, n := range got {
-		if n != want {
-			t.Errorf("counts side by side = %v, want %d", got, want)
+	text := strings.Repeat("many counters, one vocabulary, 许多计数器 ", 20)
+	for _, enc := range []tokens.Encoding{tokens.O200kBase, tokens.Cl100kBase, tokens.P50kBase} {
+		var before, after runtime.MemStats
+		var wg sync.WaitGroup
+		want := counter(t, enc).CountString(text)
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		const workers = 8
+		all := make([]*tokens.Counter, workers)
+		got := make([]int, workers)
+		for i := range workers {
+			all[i] = counter(t, enc)
+			wg.Go(func() { got[i] = all[i].CountString(text) })
 		}
+		wg.Wait()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		for _, n := range got {
+			if n != want {
+				t.Errorf("%s side by side = %v, want %d", enc, got, want)
+			}
+		}
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > workers<<20 {
+			t.Errorf("%d counters of %s took %d bytes", workers, enc, grown)
+		}
+		runtime.KeepAlive(all)
 	}
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > workers<<20 {
-		t.Errorf("%d counters took %d bytes", workers, grown)
-	}
-	runtime.KeepAlive(all)
 }
