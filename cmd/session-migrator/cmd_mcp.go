@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/mcpserver"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// mcpCatchUp bounds how long the first question of a client waits for new
+// lines where no daemon has taken them in.
+const mcpCatchUp = 10 * time.Second
+
+func newMCPCommand(a *app) *cobra.Command {
+	var workspace string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Answer agents over MCP on stdin and stdout",
+		Long: `Serves the Model Context Protocol on stdin and stdout until the client closes
+them. It reads the cache only; with --workspace nothing of another folder can be
+reached.
+
+Exit codes: 0 ended, 1 failed, 2 wrong usage.`,
+		Example: "  codex mcp add session-migrator -- session-migrator mcp",
+		Args:    args(0, 0, "no argument"),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), a, workspace) },
+	}
+	cmd.Flags().StringVar(&workspace, "workspace", "", "answer only from sessions of this folder")
+	return cmd
+}
+
+func runMCP(ctx context.Context, a *app, workspace string) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	log, err := a.log(slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	d, err := mcpDeps(c, log, workspace)
+	if err != nil {
+		return err
+	}
+	d.Env = a.env
+	return mcpserver.ServeStdio(ctx, d)
+}
+
+// mcpDeps is what a server needs. Nothing is opened before it is asked for.
+func mcpDeps(c config.Config, log *slog.Logger, workspace string) (mcpserver.Deps, error) {
+	d := mcpserver.Deps{
+		OpenStore: func(ctx context.Context) (*store.DB, error) {
+			mcpFresh(ctx, c, log)
+			return store.OpenReader(ctx, c.DB())
+		},
+		PipelineOptions: daemon.PipelineOptions(c),
+		Status: func(context.Context) (mcpserver.DaemonStatus, error) {
+			i, err := daemon.Inspect(c)
+			return mcpserver.DaemonStatus{Running: i.Running, PID: i.PID, Version: i.Version, Since: i.Since}, err
+		},
+		Version: version,
+		Log:     log,
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		log.Warn("the working folder is unknown", "err", err)
+	}
+	d.Cwd = cwd
+	if workspace == "" {
+		return d, nil
+	}
+	key, err := workspaceKey(workspace)
+	if err != nil {
+		return d, err
+	}
+	if key == "" {
+		return d, usagef("--workspace takes a folder; leave it out to answer from all")
+	}
+	d.Workspace = key
+	return d, nil
+}
+
+// mcpFresh takes new lines in where no daemon does. An answer from an older
+// cache is better than none: what goes wrong is only logged.
+func mcpFresh(ctx context.Context, c config.Config, log *slog.Logger) {
+	if len(missingHomes(c)) == len(c.CodexHomes) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, mcpCatchUp)
+	defer cancel()
+	if err := daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log}); err != nil {
+		log.Warn("new lines were not taken in", "err", fmt.Errorf("catch up: %w", err))
+	}
+}

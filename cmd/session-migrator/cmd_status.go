@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+const refreshEvery = 2 * time.Second
+
+func newStatusCommand(a *app) *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how the daemon, the cache and the drop folder are",
+		Long: `Says whether a daemon runs, what was read of each Codex home and what was not
+and why, and how the sinks are. It only looks: nothing is read in.
+
+Exit codes: 0 answered, 2 wrong usage, 10 no cache yet.`,
+		Example: "  session-migrator status --watch",
+		Args:    args(0, 0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch {
+				return watchStatus(cmd.Context(), a)
+			}
+			s, problem, err := a.status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.printStatus(a.out, s), problem)
+		},
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "refresh every 2 s until Ctrl-C")
+	return cmd
+}
+
+type statusJSON struct {
+	Schema   int          `json:"schema"`
+	Version  string       `json:"version"`
+	Daemon   daemonJSON   `json:"daemon"`
+	DB       dbJSON       `json:"db"`
+	Roots    []rootJSON   `json:"roots"`
+	Watch    *watchJSON   `json:"watch"` // null without a daemon
+	Sinks    []sinkJSON   `json:"sinks"`
+	Summary  summaryState `json:"summary"`
+	Problems []string     `json:"problems"`
+	Memory   string       `json:"memory_dir"`
+	Config   string       `json:"config"`
+}
+
+type daemonJSON struct {
+	Running bool       `json:"running"`
+	PID     int        `json:"pid"` // 0 if none runs
+	Since   *time.Time `json:"since"`
+	Version string     `json:"version"`
+}
+
+type dbJSON struct {
+	Path   string `json:"path"`
+	Schema int    `json:"schema"` // 0: no cache yet
+	Bytes  int64  `json:"bytes"`
+}
+
+type rootJSON struct {
+	Path         string     `json:"path"`
+	Exists       bool       `json:"exists"`
+	Files        int        `json:"files"`
+	Threads      int        `json:"threads"`
+	Bytes        int64      `json:"bytes"`
+	BacklogBytes int64      `json:"backlog_bytes"` // as of ListedAt
+	NotFullyRead []fileJSON `json:"not_fully_read"`
+	ListedAt     *time.Time `json:"listed_at"`
+}
+
+type fileJSON struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+type watchJSON struct {
+	Backend   string     `json:"backend"`
+	Watches   int        `json:"watches"`
+	Dropped   int64      `json:"dropped"`
+	LastEvent *time.Time `json:"last_event"`
+}
+
+type sinkJSON struct {
+	Name      string  `json:"name"`
+	Enabled   bool    `json:"enabled"`
+	Files     int     `json:"files"`
+	LastError *string `json:"last_error"`
+}
+
+// summaryState says that no text is sent to a language model.
+type summaryState struct {
+	Enabled   bool    `json:"enabled"`
+	LastError *string `json:"last_error"`
+}
+
+// status gathers what can be known. problem is why the cache could not be
+// looked into; the rest is there all the same.
+func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
+	c, err := a.config()
+	if err != nil {
+		return s, nil, err
+	}
+	s = statusJSON{Schema: 1, Version: version, DB: dbJSON{Path: c.DB()}, Sinks: []sinkJSON{}, Problems: []string{}, Memory: c.MemoryDir, Config: c.File}
+	info, err := daemon.Inspect(c)
+	if err != nil {
+		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
+	}
+	s.Daemon = daemonJSON{Running: info.Running, PID: info.PID, Since: instant(info.Since), Version: info.Version}
+	if info.Running {
+		s.Watch = &watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
+		s.Problems = append(s.Problems, info.Problems...)
+		if info.Version != "" && info.Version != version {
+			s.Problems = append(s.Problems, fmt.Sprintf("the daemon is of version %s, this program of %s: stop the daemon and start it again", info.Version, version))
+		}
+	}
+	for _, k := range info.Sinks {
+		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError)})
+	}
+	for _, h := range c.CodexHomes {
+		s.Roots = append(s.Roots, rootJSON{Path: h, Exists: exists(h), NotFullyRead: []fileJSON{}})
+		if !exists(h) {
+			s.Problems = append(s.Problems, "no Codex home at "+h)
+		}
+	}
+	problem = s.look(ctx, c)
+	if problem != nil {
+		s.Problems = append(s.Problems, problem.Error())
+	}
+	return s, problem, nil
+}
+
+// dropSink is the name of the sink that is always on.
+const dropSink = "drop"
+
+// look adds what stands in the cache.
+func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
+	db, err := store.OpenReader(ctx, c.DB())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s.DB.Bytes = db.Size()
+	if s.DB.Schema, err = db.Schema(ctx); err != nil {
+		return err
+	}
+	homes, err := db.Homes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, h := range homes {
+		s.root(h.Path).ListedAt = instant(h.Listed)
+	}
+	totals, err := db.Totals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range totals {
+		r := s.root(t.Home)
+		r.Files, r.Threads, r.Bytes, r.BacklogBytes = t.Files, t.Threads, t.Bytes, t.Behind
+	}
+	problems, err := db.Problems(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		r := s.root(p.Home)
+		r.NotFullyRead = append(r.NotFullyRead, fileJSON{p.Path, strings.Join(problemsOf(p), "; ")})
+	}
+	if len(s.Sinks) == 0 {
+		receipts, err := db.Receipts(ctx, dropSink)
+		if err != nil {
+			return err
+		}
+		s.Sinks = append(s.Sinks, sinkJSON{Name: dropSink, Enabled: true, Files: len(receipts)})
+	}
+	return nil
+}
+
+// root gives the entry of a home, also of one that only the cache knows.
+func (s *statusJSON) root(path string) *rootJSON {
+	i := slices.IndexFunc(s.Roots, func(r rootJSON) bool { return r.Path == path })
+	if i < 0 {
+		s.Roots = append(s.Roots, rootJSON{Path: path, Exists: exists(path), NotFullyRead: []fileJSON{}})
+		i = len(s.Roots) - 1
+	}
+	return &s.Roots[i]
+}
+
+func (a *app) printStatus(w io.Writer, s statusJSON) error {
+	if a.flags.json {
+		return a.printJSON(s)
+	}
+	now := a.now()
+	var b bytes.Buffer
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-8s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if s.Daemon.Running {
+		since := ""
+		if s.Daemon.Since != nil {
+			since = ", for " + took(now.Sub(*s.Daemon.Since))
+		}
+		line("daemon", "%s, process %d%s, version %s", a.paint(w, green, "running"), s.Daemon.PID, since, orDash(s.Daemon.Version))
+	} else {
+		line("daemon", `not running; "session-migrator run" starts it`)
+	}
+	if s.Watch != nil {
+		event := "no change seen yet"
+		if s.Watch.LastEvent != nil {
+			event = "last change seen " + age(now, *s.Watch.LastEvent) + " ago"
+		}
+		line("watch", "%s, %s, %s", orDash(s.Watch.Backend), plural(s.Watch.Watches, "folder"), event)
+	}
+	if s.DB.Schema > 0 {
+		line("cache", "%s, %s", s.DB.Path, size(s.DB.Bytes))
+	} else {
+		line("cache", "none yet at %s", s.DB.Path)
+	}
+	for _, r := range s.Roots {
+		if !r.Exists {
+			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))
+			continue
+		}
+		backlog := ""
+		if r.BacklogBytes > 0 {
+			backlog = ", " + size(r.BacklogBytes) + " not read yet"
+		}
+		line("home", "%s: %s, %s, %s%s", r.Path, plural(r.Files, "file"), plural(r.Threads, "session"), size(r.Bytes), backlog)
+		for _, f := range r.NotFullyRead {
+			line("", "%s\n           %s", clean(f.Path, false), strings.ReplaceAll(clean(f.Reason, false), "; ", "\n           "))
+		}
+	}
+	for _, k := range s.Sinks {
+		state := plural(k.Files, "file")
+		if !k.Enabled {
+			state = "off"
+		}
+		if k.LastError != nil {
+			state += ", " + a.paint(w, red, clean(*k.LastError, false))
+		}
+		where := ""
+		if k.Name == dropSink {
+			where = " in " + s.Memory
+		}
+		line("sink", "%s: %s%s", k.Name, state, where)
+	}
+	for _, p := range s.Problems {
+		line(a.paint(w, yellow, "problem"), "%s", clean(p, false))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// watchStatus shows the status again and again. Ctrl-C is how it is meant to
+// end.
+func watchStatus(ctx context.Context, a *app) error {
+	_, tty := terminal(a.out)
+	t := time.NewTicker(refreshEvery)
+	defer t.Stop()
+	for {
+		s, _, err := a.status(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if tty && !a.flags.json {
+			put(a.out, "\x1b[H\x1b[2J")
+		}
+		if err := a.printStatus(a.out, s); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+	}
+}

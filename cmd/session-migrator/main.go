@@ -1,0 +1,173 @@
+// Command session-migrator keeps hand-off memories of Codex sessions ready:
+// for every session and every model whether the model can take it over, and
+// what exactly it should be given.
+//
+// The way of the data: a command reads the settings, brings the cache up to
+// date unless a daemon does, opens it read-only, asks the pipeline and prints
+// the answer. Only run and rebuild write, through package daemon.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/session-migrator/session-migrator/daemon/config"
+)
+
+// version is set by the linker; a build without it is nobody's release.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// After the first signal the default is back: a second one ends at once.
+	context.AfterFunc(ctx, stop)
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, now: time.Now}
+	os.Exit(a.main(ctx, os.Args[1:]))
+}
+
+// app is what every command works with.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	env      config.Env
+	now      func() time.Time
+	flags    globalFlags
+	began    bool // the command line was understood
+}
+
+type globalFlags struct {
+	home       string
+	codexHomes []string
+	config     string
+	logLevel   string
+	json       bool
+	noColor    bool
+}
+
+// main runs one command line and gives its exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	out := &latch{w: a.out}
+	a.out = out
+	root := newRootCommand(a)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("print the answer: %w", out.err)
+	}
+	if err != nil && !a.began {
+		err = usageError{err}
+	}
+	return a.report(ctx, err)
+}
+
+func newRootCommand(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "session-migrator",
+		Short: "Hand a Codex session over to any other model",
+		Long: `Keeps, for every Codex session on this machine, exact token counts, a verdict
+per target model (direct or compress) and a hand-off memory file ready.
+
+SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
+"latest", or the path of a rollout file.`,
+		Example: `  session-migrator run                                 # backfill, then watch
+  session-migrator sessions --model claude-opus-4-8    # which fit, which don't
+  session-migrator migrate latest --to claude-opus-4-8 -o handoff.md`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := `run "session-migrator --help" for the commands`
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return hinted(usageError{errors.New("unknown command " + quote(args[0]))}, hint)
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.began = true
+			_, err := a.log(slog.LevelWarn) // a wrong level is told before anything is done
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetVersionTemplate("session-migrator {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return hinted(usageError{err}, `run "`+cmd.CommandPath()+` --help" for the flags`)
+	})
+	root.SuggestionsMinimumDistance = 2
+
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.home, "home", "", "data folder (default $SESSION_MIGRATOR_HOME, else ~/.session-migrator)")
+	f.StringArrayVar(&a.flags.codexHomes, "codex-home", nil, "Codex home, repeatable (default $CODEX_HOME, else ~/.codex)")
+	f.StringVar(&a.flags.config, "config", "", "settings file (default config.toml in the data folder)")
+	f.StringVar(&a.flags.logLevel, "log-level", "", "debug, info, warn or error (default warn; info for run without a terminal)")
+	f.BoolVar(&a.flags.json, "json", false, "print JSON")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "no colour (NO_COLOR is honoured too)")
+
+	for _, c := range []*cobra.Command{
+		newRunCommand(a), newSessionsCommand(a), newShowCommand(a), newDecideCommand(a), newMigrateCommand(a), newOriginalCommand(a),
+		newModelsCommand(a), newTokensCommand(a), newMCPCommand(a), newStatusCommand(a), newRebuildCommand(a), newDemoCommand(a), newVersionCommand(a),
+	} {
+		root.AddCommand(c)
+	}
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.RunE = func(*cobra.Command, []string) error {
+				return usagef("completion takes the name of a shell: bash, fish, powershell or zsh")
+			}
+			c.Args = nil
+		}
+	}
+	return root
+}
+
+// config resolves the settings.
+func (a *app) config() (config.Config, error) {
+	c, err := config.Load(config.Flags{Home: a.flags.home, CodexHomes: a.flags.codexHomes, File: a.flags.config}, a.env)
+	if err != nil {
+		return c, hinted(usageError{err}, "mend the setting named above, or give --config FILE")
+	}
+	return c, nil
+}
+
+// log gives the logger: to stderr, from the level asked for on.
+func (a *app) log(fallback slog.Level) (*slog.Logger, error) {
+	level := fallback
+	if a.flags.logLevel != "" {
+		if err := level.UnmarshalText([]byte(a.flags.logLevel)); err != nil {
+			return nil, hinted(usageError{errors.New("unknown log level " + quote(a.flags.logLevel))}, "known are debug, info, warn and error")
+		}
+	}
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+}
+
+// args makes a wrong number of arguments a usage error that says what is
+// expected.
+func args(min, max int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) >= min && (max < 0 || len(given) <= max) {
+			return nil
+		}
+		msg := cmd.Name() + " takes " + what
+		if len(given) > 0 && max == 0 {
+			msg = cmd.Name() + " takes no argument, got " + quote(given[0])
+		}
+		return hinted(usageError{errors.New(msg)}, "usage: "+cmd.UseLine())
+	}
+}

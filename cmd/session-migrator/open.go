@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// reader is the open cache with what answers from it.
+type reader struct {
+	config config.Config
+	db     *store.DB
+	pipe   *pipeline.Pipeline
+}
+
+// open gives the cache as fresh as it can be had: a daemon keeps it so, and
+// without one the new lines are taken in first.
+func (a *app) open(ctx context.Context) (*reader, error) {
+	c, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.catchUp(ctx, c); err != nil {
+		return nil, err
+	}
+	return openReader(ctx, c)
+}
+
+func openReader(ctx context.Context, c config.Config) (*reader, error) {
+	db, err := store.OpenReader(ctx, c.DB())
+	if err != nil {
+		return nil, err
+	}
+	p, err := pipeline.New(ctx, db, daemon.PipelineOptions(c))
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &reader{config: c, db: db, pipe: p}, nil
+}
+
+// close gives the cache back. It was only read: nothing can be lost.
+func (r *reader) close() { _ = r.db.Close() }
+
+// catchUp takes new lines in. What keeps it from doing so is said, and only
+// fatal if there is no cache to answer from.
+func (a *app) catchUp(ctx context.Context, c config.Config) error {
+	have := exists(c.DB())
+	missing := missingHomes(c)
+	if len(missing) == len(c.CodexHomes) {
+		if !have || emptyCache(ctx, c) {
+			return noHome(missing, store.ErrNone)
+		}
+		a.warn("no Codex home at %s: answering from what was kept", joined(missing))
+		return nil
+	}
+	for _, h := range missing {
+		a.warn("no Codex home at %s", h)
+	}
+	log, err := a.log(slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	bar := a.progress()
+	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
+	bar.done()
+	if err != nil && have && ctx.Err() == nil {
+		a.warn("the newest lines could not be taken in: %v", err)
+		return nil
+	}
+	return err
+}
+
+// emptyCache tells whether nothing was ever read into the cache. One that can't
+// be opened is not empty: the command will say what is wrong with it.
+func emptyCache(ctx context.Context, c config.Config) bool {
+	db, err := store.OpenReader(ctx, c.DB())
+	if err != nil {
+		return errors.Is(err, store.ErrNone)
+	}
+	totals, err := db.Totals(ctx)
+	return errors.Join(err, db.Close()) == nil && len(totals) == 0
+}
+
+// warn tells on stderr what is amiss without ending the command.
+func (a *app) warn(format string, args ...any) {
+	put(a.err, "%s %s\n", a.paint(a.err, yellow, "warning:"), clean(fmt.Sprintf(format, args...), false))
+}
+
+// noHome is the error where there is nothing to read.
+func noHome(missing []string, err error) error {
+	return hinted(fmt.Errorf("no Codex home at %s: %w", joined(missing), err),
+		`start Codex once, give its folder with --codex-home DIR, or see how it works with "session-migrator demo"`)
+}
+
+func missingHomes(c config.Config) []string {
+	var out []string
+	for _, h := range c.CodexHomes {
+		if !exists(h) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// thread finds the thread that a SESSION argument names.
+func (r *reader) thread(ctx context.Context, arg string) (string, error) {
+	if strings.ContainsAny(arg, `/\`) || strings.Contains(arg, ".json") {
+		if abs, err := filepath.Abs(arg); err == nil {
+			arg = abs
+		}
+	}
+	id, err := r.db.Resolve(ctx, arg, "", "")
+	if errors.Is(err, store.ErrNotFound) {
+		return "", r.withNewest(ctx, err)
+	}
+	return id, err
+}
+
+// titleColumns keeps a title in an error to one line.
+const titleColumns = 70
+
+// withNewest says which sessions there are.
+func (r *reader) withNewest(ctx context.Context, err error) error {
+	near, total, listErr := r.db.Threads(ctx, store.Filter{Limit: 5, Archived: true})
+	if listErr != nil || total == 0 {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString(err.Error())
+	b.WriteString("\nthe newest sessions are")
+	for _, t := range near {
+		fmt.Fprintf(&b, "\n  %s  %s", t.ID, quote(fit(t.Title, titleColumns)))
+	}
+	return fmt.Errorf("%s%w", b.String(), silent{err})
+}
+
+// silent keeps an error's identity without its words.
+type silent struct{ err error }
+
+func (silent) Error() string   { return "" }
+func (s silent) Unwrap() error { return s.err }
+
+// view opens the cache and gives the thread that arg names with its messages.
+func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, error) {
+	r, err := a.open(ctx)
+	if err != nil {
+		return nil, pipeline.View{}, err
+	}
+	id, err := r.thread(ctx, arg)
+	if err != nil {
+		r.close()
+		return nil, pipeline.View{}, err
+	}
+	v, err := r.pipe.View(ctx, id)
+	if err != nil {
+		r.close()
+		return nil, v, err
+	}
+	if v.Fresh.Behind > 0 {
+		a.warn("the answer is %s behind the rollout", size(v.Fresh.Behind))
+	}
+	return r, v, nil
+}
+
+// anySystem matches an absolute path of Windows wherever it is asked for.
+var anySystem = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\)`)
+
+// workspaceKey turns what --workspace says into the store's key; empty for all.
+func workspaceKey(dir string) (string, error) {
+	if dir == "" || dir == "all" {
+		return "", nil
+	}
+	if !anySystem.MatchString(dir) {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return "", usagef("resolve workspace %q: %w", dir, err)
+		}
+		dir = abs
+	}
+	return transcript.WorkspaceKey(dir), nil
+}
+
+// completeSession offers session ids to the shell. It only looks at what is
+// there: a completion must be quick and silent.
+func (a *app) completeSession(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const most = 50
+	if len(given) > 0 && cmd.Name() != "rebuild" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, err := a.config()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	r, err := openReader(cmd.Context(), c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer r.close()
+	threads, _, err := r.db.Threads(cmd.Context(), store.Filter{Limit: most})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	out := []string{"latest\tthe newest session"}
+	for _, t := range threads {
+		out = append(out, t.ID+"\t"+clean(t.Title, false))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}

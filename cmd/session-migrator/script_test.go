@@ -1,0 +1,172 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"session-migrator": main})
+}
+
+// TestScripts runs the program as people and scripts do. Each script has a
+// home of its own, without any Codex home until it makes one.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			for k, v := range map[string]string{
+				"HOME": e.WorkDir, "USERPROFILE": e.WorkDir, "TZ": "UTC",
+				"CODEX_HOME":            filepath.Join(e.WorkDir, "codex"),
+				"SESSION_MIGRATOR_HOME": filepath.Join(e.WorkDir, "data"),
+				"LIVE":                  liveThread, "LIVE_ROLLOUT": filepath.Join(e.WorkDir, "codex", filepath.FromSlash(liveRollout)),
+			} {
+				e.Setenv(k, v)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"sample": cmdSample, "exits": cmdExits, "json": cmdJSON, "until": cmdUntil, "append": cmdAppend, "equals": cmdEquals, "replace": cmdReplace,
+		},
+	})
+}
+
+// cmdSample lays the bundled sample out: sample DIR.
+func cmdSample(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sample DIR")
+	}
+	ts.Check(copySample(ts.MkAbs(args[0])))
+}
+
+// cmdExits runs a program that must end with a code: exits CODE PROGRAM ARG….
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// cmdJSON looks into JSON: json FILE PATH WANT, where a path is names and
+// indexes joined by dots, "-1" the last element and "len" the length. WANT "*"
+// is anything that is there.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH WANT")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	got, err := lookup(v, strings.Split(args[1], "."))
+	ok := err == nil && (args[2] == "*" || got == args[2])
+	if ok == neg {
+		ts.Fatalf("%s is %s (%v), want %s (neg=%t)", args[1], got, err, args[2], neg)
+	}
+}
+
+func lookup(v any, path []string) (string, error) {
+	for _, p := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			child, ok := x[p]
+			if !ok {
+				return "", fmt.Errorf("no field %q", p)
+			}
+			v = child
+		case []any:
+			if p == "len" {
+				v = float64(len(x))
+				continue
+			}
+			i, err := strconv.Atoi(p)
+			if err != nil {
+				return "", err
+			}
+			if i < 0 {
+				i += len(x)
+			}
+			if i < 0 || i >= len(x) {
+				return "", fmt.Errorf("no element %s of %d", p, len(x))
+			}
+			v = x[i]
+		default:
+			return "", fmt.Errorf("%q: %T has no parts", p, v)
+		}
+	}
+	switch x := v.(type) {
+	case string:
+		return x, nil
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64), nil
+	}
+	b, err := json.Marshal(v)
+	return string(b), err
+}
+
+// cmdUntil runs a program again and again until its output holds a text:
+// until TEXT PROGRAM ARG….
+func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
+	const patience = 20 * time.Second
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		select {
+		case <-limit.C:
+			ts.Fatalf("%q did not come within %s", args[0], patience)
+		case <-tick.C:
+		}
+	}
+}
+
+// cmdAppend appends what Codex would write next to the live session of the
+// sample: append.
+func cmdAppend(ts *testscript.TestScript, _ bool, _ []string) {
+	answer, end, err := liveLines(time.Now())
+	ts.Check(err)
+	ts.Check(appendTo(ts.Getenv("LIVE_ROLLOUT"), append(answer, end...)))
+}
+
+// cmdEquals demands the whole text of a file: equals FILE TEXT.
+func cmdEquals(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: equals FILE TEXT")
+	}
+	if text := ts.ReadFile(args[0]); (text == args[1]) == neg {
+		ts.Fatalf("%s is %q, want %q (neg=%t)", args[0], text, args[1], neg)
+	}
+}
+
+// cmdReplace copies a file with one text in place of another: replace OLD NEW
+// FROM TO.
+func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 4 {
+		ts.Fatalf("usage: replace OLD NEW FROM TO")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[2]), args[0], args[1])
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(text), 0o600))
+}
