@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,6 +53,9 @@ func Rebuild(ctx context.Context, opt Options, threadIDs []string) (Summary, err
 }
 
 func once(ctx context.Context, opt Options, publish bool, before func(*engine) error) (s Summary, err error) {
+	if noHome(opt.Config.CodexHomes) {
+		return s, fmt.Errorf("%w at %s", ErrNoHome, strings.Join(opt.Config.CodexHomes, " or "))
+	}
 	t := newTally(opt.Progress)
 	e, err := start(ctx, opt, roleCommand)
 	if err != nil {
@@ -68,9 +73,6 @@ func once(ctx context.Context, opt Options, publish bool, before func(*engine) e
 		return s, err
 	}
 	s.Homes, s.Missing, s.Files, s.MemoryDir, s.SetAside = l.homes, l.missing, len(l.files), opt.Config.MemoryDir, e.aside
-	if len(l.homes) == 0 {
-		return s, fmt.Errorf("%w at %s", ErrNoHome, strings.Join(l.missing, " or "))
-	}
 	if err := e.catchUp(ctx, l, t); err != nil {
 		return s, err
 	}
@@ -90,6 +92,14 @@ func once(ctx context.Context, opt Options, publish bool, before func(*engine) e
 	}
 	s.Took = time.Since(t.started)
 	return s, nil
+}
+
+// noHome tells whether there is nothing that could be read.
+func noHome(homes []string) bool {
+	return !slices.ContainsFunc(homes, func(h string) bool {
+		_, err := os.Stat(h)
+		return err == nil
+	})
 }
 
 // catchUp makes the cache say what the files of the listing say.

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// tick is how often the daemon looks after itself; it never wakes up more
-	// often while nothing happens.
-	tick = 5 * time.Second
+	// tick is how often the daemon looks after itself. At the start it does so
+	// sooner, because then most changes.
+	tick      = 5 * time.Second
+	firstTick = 250 * time.Millisecond
 	// pauseFull is how long intake rests when the cache can't be written.
 	pauseFull = 5 * time.Second
 )
@@ -169,6 +170,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 	since := time.Now().UTC()
 	var said Info
 	var version int64 = -1
+	wait := firstTick
 	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
 	for {
 		h := w.Health()
@@ -191,9 +193,10 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			}
 			version = -2
 		}
-		if !sleep(ctx, tick) {
+		if !sleep(ctx, wait) {
 			return nil
 		}
+		wait = min(2*wait, tick)
 	}
 }
 

@@ -170,10 +170,12 @@ func (p *Pipeline) Original(ctx context.Context, ref, threadID, workspace string
 	return nil, fmt.Errorf("bug: ref kind %d", r.Kind)
 }
 
-// part cuts the bytes out that the ref names.
+// part cuts the bytes out that the ref names. Refs to parts are made of what
+// is handed out, so they count the bytes of the text without its secrets; a
+// half of one can't come back this way.
 func part(ms []transcript.Message, r compress.Ref) ([]transcript.Message, error) {
 	for i := range ms {
-		body := ms[i].Body()
+		body := redact.Text(ms[i].Body())
 		if r.Offset+r.Len > int64(len(body)) {
 			return nil, fmt.Errorf("ref %s: the text has only %d bytes: %w", r, len(body), store.ErrNotFound)
 		}

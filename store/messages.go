@@ -9,7 +9,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
-const messageColumns = `id, gen, role, turn, ts_ns, off, size, ordinal, inherited, phase, exit_code, images, tok_o200k, key, hash, turn_id, name, call_id, args, text`
+const messageColumns = `id, role, turn, ts_ns, off, size, ordinal, inherited, phase, exit_code, images, tok_o200k, key, hash, turn_id, name, call_id, args, text`
 
 // Messages gives the thread's current branch, oldest first, each item once:
 // those after position after, at most limit (0: all). ErrNotFound if the
@@ -64,15 +64,12 @@ func (s *segment) messages(ctx context.Context, q queryer, threadID string, p pl
 	}
 	defer rows.Close()
 	for rows.Next() {
-		m, _, err := scanMessage(rows)
+		m, err := scanMessage(rows)
 		if err != nil {
 			return nil, err
 		}
 		m.RolloutID = s.rolloutID
-		m.Position = p.items + m.Seq - s.genSeq
-		if m.Turn > 0 {
-			m.ThreadTurn = int(p.turns) + m.Turn
-		}
+		s.place(&m, p)
 		m.Inherited = m.Inherited || s.threadID != threadID
 		m.Ref = Ref(s.rolloutID, m.Seq)
 		out = append(out, m)
@@ -88,18 +85,18 @@ func Ref(rolloutID string, seq int64) string {
 
 func last8(id string) string { return id[max(0, len(id)-8):] }
 
-func scanMessage(rows *sql.Rows) (m transcript.Message, gen int, err error) {
+func scanMessage(rows *sql.Rows) (m transcript.Message, err error) {
 	var tsNs, key int64
 	var exit sql.NullInt64
 	var hash []byte
-	err = rows.Scan(&m.ID, &gen, &m.Role, &m.Turn, &tsNs, &m.Offset, &m.Size, &m.Ordinal, &m.Inherited, &m.Phase, &exit, &m.Images,
+	err = rows.Scan(&m.ID, &m.Role, &m.Turn, &tsNs, &m.Offset, &m.Size, &m.Ordinal, &m.Inherited, &m.Phase, &exit, &m.Images,
 		&m.Tokens, &key, &hash, &m.TurnID, &m.Name, &m.CallID, &m.Args, &m.Text)
 	m.Seq = m.ID & (1<<seqBits - 1)
 	m.Time = at(tsNs)
 	m.ExitCode, m.HasExit = int(exit.Int64), exit.Valid
 	m.Key = uint64(key)
 	m.Hash = HashText(hash)
-	return m, gen, err
+	return m, err
 }
 
 // ChangedError means that the text in the cache is not the one that its hash
@@ -116,7 +113,7 @@ func (e *ChangedError) Error() string {
 // Rewritten-away and rolled-back items are found too. With a workspace, only
 // items of threads in it. ErrNotFound, *ChangedError.
 func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace string) ([]transcript.Message, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT r.id, r.rollout_id, r.gen_seq FROM rollout r JOIN thread t ON t.thread_id=r.thread_id
+	rows, err := db.read.QueryContext(ctx, `SELECT r.id, r.rollout_id, r.thread_id, r.gen_seq FROM rollout r JOIN thread t ON t.thread_id=r.thread_id
 		WHERE substr(r.rollout_id, -8)=? AND (?2='' OR t.workspace=?2)`, id8, workspace)
 	if err != nil {
 		return nil, db.wrap("find an original", err)
@@ -124,12 +121,12 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 	defer rows.Close()
 	type found struct {
 		row, genSeq int64
-		id          string
+		id, thread  string
 	}
 	var all []found
 	for rows.Next() {
 		var f found
-		if err := rows.Scan(&f.row, &f.id, &f.genSeq); err != nil {
+		if err := rows.Scan(&f.row, &f.id, &f.thread, &f.genSeq); err != nil {
 			return nil, db.wrap("find an original", err)
 		}
 		all = append(all, f)
@@ -148,6 +145,11 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 		}
 		m.RolloutID, m.Ref = f.id, Ref(f.id, seq)
 		m.Gone = seq <= f.genSeq
+		if !m.Gone {
+			if err := db.locate(ctx, f.thread, f.row, &m); err != nil {
+				return nil, err
+			}
+		}
 		if h := HashBody(m.Body()); HashText(h[:]) != m.Hash {
 			return nil, &ChangedError{Ref: m.Ref}
 		}
@@ -157,6 +159,32 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 		return nil, fmt.Errorf("original om_%s.%d: %w", id8, seq, ErrNotFound)
 	}
 	return out, nil
+}
+
+// locate says where in its thread an item stands.
+func (db *DB) locate(ctx context.Context, threadID string, row int64, m *transcript.Message) error {
+	segs, err := threadChain(ctx, db.read, threadID)
+	if err != nil {
+		return db.wrap("place an item", err)
+	}
+	ps, err := places(ctx, db.read, segs)
+	if err != nil {
+		return db.wrap("place an item", err)
+	}
+	for i := range segs {
+		if segs[i].row == row {
+			segs[i].place(m, ps[i])
+		}
+	}
+	return nil
+}
+
+// place numbers a message through the thread.
+func (s *segment) place(m *transcript.Message, p place) {
+	m.Position = p.items + m.Seq - s.genSeq
+	if m.Turn > 0 {
+		m.ThreadTurn = int(p.turns) + m.Turn
+	}
 }
 
 func (db *DB) item(ctx context.Context, id int64) (transcript.Message, error) {
@@ -171,7 +199,7 @@ func (db *DB) item(ctx context.Context, id int64) (transcript.Message, error) {
 		}
 		return transcript.Message{}, ErrNotFound
 	}
-	m, _, err := scanMessage(rows)
+	m, err := scanMessage(rows)
 	return m, db.wrap("read an item", err)
 }
 

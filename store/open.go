@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 const (
@@ -34,6 +32,8 @@ var (
 	ErrForeign = errors.New("not a session-migrator cache")
 	// ErrDamaged means that SQLite can't read the file.
 	ErrDamaged = errors.New("the cache is damaged")
+	// ErrFolder means that the file's folder doesn't let us in.
+	ErrFolder = errors.New("the cache's folder can't be read or written")
 	// ErrNotFound means that no row answers to the question.
 	ErrNotFound = errors.New("not found")
 	// ErrBusy means that another process held the cache too long: try again.
@@ -242,17 +242,8 @@ func (db *DB) wrap(what string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}
-	if se, ok := errors.AsType[sqlite3.Error](err); ok {
-		switch se.Code {
-		case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
-			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrDamaged, err)
-		case sqlite3.ErrBusy, sqlite3.ErrLocked:
-			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrBusy, err)
-		case sqlite3.ErrFull, sqlite3.ErrReadonly, sqlite3.ErrIoErr:
-			return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, ErrFull, err)
-		case sqlite3.ErrCantOpen:
-			return fmt.Errorf("%s of cache %s: %w (is the folder readable and writable?)", what, db.path, err)
-		}
+	if kind := sqliteKind(err); kind != nil {
+		return fmt.Errorf("%s of cache %s: %w: %w", what, db.path, kind, err)
 	}
 	return fmt.Errorf("%s of cache %s: %w", what, db.path, err)
 }

@@ -154,7 +154,7 @@ func TestRewriteKeepsWhatWentAway(t *testing.T) {
 	if err != nil || ms[0].Text != "answer" || !ms[0].Gone {
 		t.Errorf("original of a rewritten item: %v %v", ms, err)
 	}
-	if ms, err = db.Original(t.Context(), parentID[28:], 3, ""); err != nil || ms[0].Text != "new" || ms[0].Gone {
+	if ms, err = db.Original(t.Context(), parentID[28:], 3, ""); err != nil || ms[0].Text != "new" || ms[0].Gone || ms[0].Position != 1 || ms[0].ThreadTurn != 1 {
 		t.Errorf("original of the new item: %v %v", ms, err)
 	}
 }

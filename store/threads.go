@@ -158,7 +158,8 @@ const minPrefix = 8
 // named by except. ErrNotFound, *AmbiguousError.
 func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (string, error) {
 	const scope = " AND (?2='' OR t.workspace=?2) AND t.thread_id<>?3"
-	query, key := "", strings.ToLower(arg)
+	key := strings.ToLower(arg)
+	var query string
 	switch {
 	case arg == "latest":
 		query = "SELECT t.thread_id, t.title FROM thread t WHERE ?1<>'' AND t.subagent=0 AND t.archived=0" + scope + " ORDER BY t.updated_ns DESC, t.thread_id DESC LIMIT 1"

@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/capacity",
 		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "store"},
 	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store"},
-	"daemon": {"daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/memory", "pipeline/sink",
+	"daemon": {"daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "store"},
 	"cmd/session-migrator": {"daemon", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
 		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "store"},

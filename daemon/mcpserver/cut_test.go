@@ -51,6 +51,27 @@ func TestPagesCoverEveryByteOnce(t *testing.T) {
 	})
 }
 
+func TestFenceAt(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"none", "text\n", ""},
+		{"open", "```go\nx\n", "```"},
+		{"closed", "```\nx\n```\n", ""},
+		{"an info string closes nothing", "```\nx\n``` no\n", "```"},
+		{"shorter closes nothing", "````\n```\n", "````"},
+		{"longer closes", "```\n`````\n", ""},
+		{"other character closes nothing", "```\n~~~\n", "```"},
+		{"tildes", "~~~\n```\n", "~~~"},
+		{"code in a line", "```x``` y\n", ""},
+		{"indented code", "    ```\n", ""},
+		{"two", "```\n```\n\n````\n", "````"},
+	}
+	for _, tt := range tests {
+		if got := fenceAt([]byte(tt.text), len(tt.text)); string(got) != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
 func TestCutPrefersTheBorderOfAMessage(t *testing.T) {
 	message := func(n int) string { return "\n## [t1] user\n```\n" + strings.Repeat("0123456\n", n) + "```\n" }
 	body := []byte(message(40) + message(40) + message(400))

@@ -31,7 +31,7 @@ func (s *server) explain(err error) (text string, ours bool) {
 	}
 	switch {
 	case errors.Is(err, store.ErrNone):
-		return "No session cache yet: the daemon has never run for this user. Start it with `session-migrator service start` (or bring the cache up to date once with `session-migrator run --once`). " +
+		return "No session cache yet: the daemon has never run for this user. Start it with `session-migrator run` (or bring the cache up to date once with `session-migrator run --once`). " +
 			"model_context_window, list_known_models and migrate_session work without it.", false
 	case errors.Is(err, store.ErrBusy):
 		return "The cache is busy (3 tries in 1 s). Try again.", false

@@ -29,7 +29,7 @@ func (s *server) session(ctx context.Context, h *handle, c call) (string, error)
 	case "latest":
 		return s.latestSession(ctx, h, c.caller)
 	}
-	id, err := h.db.Resolve(ctx, arg, "", "")
+	id, err := h.db.Resolve(ctx, arg, s.workspace, "")
 	if e, ok := errors.AsType[*store.AmbiguousError](err); ok {
 		return "", ambiguous(e)
 	}
@@ -50,7 +50,7 @@ func (s *server) currentSession(ctx context.Context, h *handle, who caller) (str
 	if errors.Is(err, store.ErrNotFound) {
 		next := "Try again in a second"
 		if !s.daemon(ctx).Running {
-			next = "The daemon is not running: `session-migrator service start`"
+			next = "The daemon is not running: `session-migrator run`"
 		}
 		return "", advise("The calling thread %s is not in the cache yet. %s, or give a session id or 'latest'.", clip(oneLine(who.thread), 40), next)
 	}
@@ -193,7 +193,7 @@ func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness 
 	}
 	out.Note = bytesText(f.Behind) + " behind: this is the state of " + stamp(f.LastItem) + ", the daemon is still reading."
 	if !s.daemon(ctx).Running {
-		out.Note = bytesText(f.Behind) + " behind: the daemon is not running, this is the state of " + stamp(f.LastItem) + ". `session-migrator service start`"
+		out.Note = bytesText(f.Behind) + " behind: the daemon is not running, this is the state of " + stamp(f.LastItem) + ". `session-migrator run`"
 	}
 	return out
 }

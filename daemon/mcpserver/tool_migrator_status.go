@@ -56,7 +56,7 @@ func runMigratorStatus(ctx context.Context, s *server, _ call) (result, error) {
 	if d.Running {
 		out.Daemon, out.PID, out.DaemonVersion, out.Since = "running", d.PID, d.Version, stamp(d.Since)
 	} else {
-		out.Note = "The daemon is not running: `session-migrator service start`. Answers stay right as long as little was added since it ran."
+		out.Note = "The daemon is not running: `session-migrator run`. Answers stay right as long as little was added since it ran."
 	}
 	if s.workspace != "" {
 		out.Workspace = s.homeShown()

@@ -316,7 +316,7 @@ func TestWithoutCache(t *testing.T) {
 		err   error
 		words []string
 	}{
-		{store.ErrNone, []string{"No session cache yet", "session-migrator service start", "migrate_session work without it"}},
+		{store.ErrNone, []string{"No session cache yet", "session-migrator run", "migrate_session work without it"}},
 		{store.ErrBusy, []string{"busy", "Try again"}},
 		{store.ErrDamaged, []string{"damaged", "session-migrator doctor"}},
 		{store.ErrForeign, []string{"not a session-migrator cache"}},
@@ -432,6 +432,50 @@ func TestIsolation(t *testing.T) {
 	}
 	if text := c.good("get_session_context", `{"session":"latest"}`).text(); !strings.Contains(text, projID) {
 		t.Errorf("latest: %s", text)
+	}
+}
+
+// A cursor says what to list, but not past the server's own bounds.
+func TestIsolationHoldsAgainstCursors(t *testing.T) {
+	w := projects(t)
+	var first, next sessions
+	open := legacy(t, w.deps())
+	open.data("list_sessions", `{"workspace":"all","limit":2}`, &first)
+	open.data("list_sessions", `{"cursor":"`+first.Next+`"}`, &next)
+	if first.Next == "" || next.Total != 3 {
+		t.Fatalf("cursor %q lists %d sessions", first.Next, next.Total)
+	}
+	d := w.deps()
+	d.Workspace = "/srv/secret-project"
+	next = sessions{}
+	legacy(t, d).data("list_sessions", `{"cursor":"`+first.Next+`"}`, &next)
+	if len(next.Sessions) != 0 || next.Total != 1 {
+		t.Errorf("a cursor of another server lists %v of %d", next.ids(), next.Total)
+	}
+}
+
+// Files of another workspace aren't even named by what is wrong with them.
+func TestIsolationOfProblems(t *testing.T) {
+	damaged := func(id, cwd string) *rollouttest.Rollout {
+		return rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: id, Cwd: cwd, Start: at(5)}).User("x").Raw(`{"broken`).Assistant("y").End()
+	}
+	w := newWorld(t, damaged(projID, ""), damaged(otherID, "/srv/secret-project"))
+	type status struct {
+		Total    int `json:"problems_total"`
+		Problems []struct {
+			ID string `json:"session_id"`
+		}
+	}
+	var all, own status
+	legacy(t, w.deps()).data("migrator_status", `{}`, &all)
+	if all.Total != 2 || len(all.Problems) != 2 {
+		t.Fatalf("without isolation: %+v", all)
+	}
+	d := w.deps()
+	d.Workspace = "/home/dana/proj"
+	legacy(t, d).data("migrator_status", `{}`, &own)
+	if own.Total != 1 || len(own.Problems) != 1 || own.Problems[0].ID != projID {
+		t.Errorf("with isolation: %+v", own)
 	}
 }
 

@@ -1,12 +1,12 @@
 package tokens
 
 import (
-	"bytes"
 	"compress/flate"
 	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 )
 
 //go:generate go run gen/main.go
@@ -37,7 +37,7 @@ type words struct {
 // inflate opens an embedded vocabulary. A blob is part of the program, so a
 // bad one is a bug and not an error.
 func inflate(blob string) *words {
-	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader([]byte(blob))))
+	raw, err := io.ReadAll(flate.NewReader(strings.NewReader(blob)))
 	if err != nil || len(raw) < 4 {
 		panic(fmt.Sprintf("bug: inflate embedded vocabulary: %v", err))
 	}

@@ -22,12 +22,13 @@ const (
 	// memoBits: verdicts are asked again and again for the same few thousand
 	// pairs; asking the tables costs several misses of the processor's caches.
 	memoBits = 15
-	// scratchKeep is the scratch space, in tokens, that outlives a long piece.
+	// scratchKeep is the length of the longest piece, in bytes, whose scratch
+	// space is kept for the next.
 	scratchKeep = 1 << 16
 )
 
 func newMerger(v *vocabulary) *merger {
-	return &merger{v: v, memo: make([]uint64, 1<<memoBits), stack: make([]uint32, 256), dead: make([]uint64, 8)}
+	return &merger{v: v, memo: make([]uint64, 1<<memoBits)}
 }
 
 // count returns the number of tokens of a piece that is not empty.
@@ -46,17 +47,16 @@ func (m *merger) count(piece []byte) int {
 // slice is good until the next call.
 func (m *merger) encode(piece []byte, id uint32) []uint32 {
 	m.reserve(len(piece))
-	info, stack, dead := m.v.info, m.stack, m.dead
-	at, depth := 0, 0
-	for {
+	info, stack, dead := m.v.info, m.stack[:0], m.dead
+	for at := 0; ; {
 		row := info[id]
 		end := at + int(row>>tokenLength)
-		if dead[end>>6]>>(end&63)&1 == 0 && (depth == 0 || m.agree(stack[depth-1], id)) {
-			stack[depth] = id
-			depth++
+		if dead[end>>6]>>(end&63)&1 == 0 && (len(stack) == 0 || m.agree(stack[len(stack)-1], id)) {
+			stack = append(stack, id)
 			at = end
 			if at == len(piece) {
-				return stack[:depth]
+				m.stack = stack
+				return stack
 			}
 			id = m.v.trie.longest(piece[at:])
 			continue
@@ -68,20 +68,23 @@ func (m *merger) encode(piece []byte, id uint32) []uint32 {
 		// Nothing fits here. The first position is never dead: every text has
 		// an encoding.
 		dead[at>>6] |= 1 << (at & 63)
-		depth--
-		id = stack[depth]
-		at -= int(info[id] >> tokenLength)
+		id = stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		at -= m.v.length(id)
 	}
 }
 
-// reserve makes room for a piece of n bytes and clears the marks.
+// reserve gives up the scratch space of a long piece and clears the marks for
+// one of n bytes.
 func (m *merger) reserve(n int) {
-	if n > len(m.stack) || (len(m.stack) > scratchKeep && n <= scratchKeep) {
-		m.stack = make([]uint32, max(n, 256))
-		m.dead = make([]uint64, len(m.stack)/64+1)
-		return
+	if n <= scratchKeep && (cap(m.stack) > scratchKeep || len(m.dead) > scratchKeep/64+1) {
+		m.stack, m.dead = nil, nil
 	}
-	clear(m.dead[:n/64+1])
+	if words := n/64 + 1; words > len(m.dead) {
+		m.dead = make([]uint64, max(words, 16))
+	} else {
+		clear(m.dead[:words])
+	}
 }
 
 // agree says whether left and right are the encoding of their joint text.

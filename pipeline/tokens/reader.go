@@ -8,15 +8,15 @@ import (
 )
 
 // ErrUncut is returned by CountReader for a text with a stretch of more than
-// 64 MiB in which no place is sure to be a border between pieces.
-var ErrUncut = errors.New("no safe place to cut the text within 64 MiB")
+// 16 MiB in which no place is sure to be a border between pieces.
+var ErrUncut = errors.New("no safe place to cut the text within 16 MiB")
 
 const (
 	// readBlock is what is read and, at the usual density of cuts, held: small
 	// enough for the second-level cache.
 	readBlock = 256 << 10
 	// readLimit bounds what is held of a text that offers no cut.
-	readLimit = 64 << 20
+	readLimit = 16 << 20
 )
 
 // CountReader counts the tokens of all that r gives, and its bytes, as Count
@@ -24,7 +24,7 @@ const (
 // no text to come could move the border between pieces (see border), and of a
 // long run of one rune it holds a short one. What is left to hold on to is a
 // piece of another kind that does not end, say megabytes of Chinese without
-// punctuation: past 64 MiB of that it gives up with ErrUncut. For p50k_base and
+// punctuation: past 16 MiB of that it gives up with ErrUncut. For p50k_base and
 // r50k_base runs are not shortened, and long pieces take quadratic time.
 //
 // On an error tokens are those counted so far, of fewer bytes than were read.
