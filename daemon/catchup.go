@@ -54,6 +54,7 @@ func Rebuild(ctx context.Context, opt Options, threadIDs []string) (Summary, err
 
 func once(ctx context.Context, opt Options, publish bool, before func(*engine) error) (s Summary, err error) {
 	if noHome(opt.Config.CodexHomes) {
+		s.Missing = opt.Config.CodexHomes
 		return s, fmt.Errorf("%w at %s", ErrNoHome, strings.Join(opt.Config.CodexHomes, " or "))
 	}
 	t := newTally(opt.Progress)

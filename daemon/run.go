@@ -103,6 +103,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 		return nil
 	})
 	part("publish", pub.run)
+	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
 	parts.Wait()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {

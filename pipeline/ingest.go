@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	batchLines = 5_000   // lines a commit holds at most
-	batchBytes = 8 << 20 // bytes of text a commit holds at most
+	batchLines = 5_000    // lines a commit holds at most
+	batchBytes = 8 << 20  // bytes of text a commit holds at most
+	hugeLine   = 16 << 20 // bytes of a line that are worth giving back at once
 )
 
 // Result tells what an Ingest did.
@@ -114,7 +115,7 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // only read
 	return p.lines(ctx, f, cp, what, r)
 }
 
@@ -185,6 +186,9 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 			return g.res, errors.Join(err, g.commit(r, false))
 		}
 		g.parser.Line(rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: needOf(l.Want), TooLong: l.TooLong}, &g.delta)
+		if len(l.Bytes) >= hugeLine {
+			r.Drop() // before its text is copied on the way into the cache
+		}
 		if g.delta.Lines >= batchLines || g.delta.Bytes >= batchBytes {
 			if err := g.commit(r, true); err != nil {
 				return g.res, err

@@ -480,3 +480,40 @@ func TestDecisionsAreKeptForEveryTarget(t *testing.T) {
 		}
 	}
 }
+
+func TestHugeLineIsPassedOver(t *testing.T) {
+	const header = `{"timestamp":"2026-09-01T09:00:00.000Z","type":"session_meta","payload":{"id":"019a0000-0000-7000-8000-0000000000a1","timestamp":"2026-09-01T09:00:00.000Z","cwd":"/w"}}` + "\n"
+	message := func(role, kind, text string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-09-01T09:00:01.000Z","type":"response_item","payload":{"type":"message","role":%q,"content":[{"type":%q,"text":%q}]}}`+"\n", role, kind, text)
+	}
+	huge := strings.Repeat("A", 66<<20)
+	for _, c := range []struct {
+		name, before, after string
+		damaged             int
+	}{
+		{"compaction with pictures", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"compacted","payload":{"message":"sum","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,`, `"}]}]}}` + "\n", 0},
+		{"answer above the limit", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`, `"}]}}` + "\n", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home, path := inHome(t, id("0a1"), []byte(header+message("user", "input_text", "before")+message("assistant", "output_text", "yes")))
+			for _, part := range []string{c.before, huge, c.after, message("user", "input_text", "after"), message("assistant", "output_text", "too")} {
+				appendTo(t, path, []byte(part))
+			}
+			b := newBench(t)
+			b.ingest(home, false)
+			if got := b.said(id("0a1")); got != "before | yes | after | too" {
+				t.Errorf("said %q", got)
+			}
+			if th := b.thread(id("0a1")); th.Counts.DamagedLines != c.damaged {
+				t.Errorf("%d damaged lines", th.Counts.DamagedLines)
+			}
+			odd, err := b.db.Oddities(t.Context(), id("0a1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.damaged == 1 && (odd.Damage[0].Size < 66<<20 || odd.Damage[0].Line != 4 || !strings.Contains(odd.Damage[0].Detail, "message")) {
+				t.Errorf("not named: %+v", odd.Damage)
+			}
+		})
+	}
+}

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/memory"
+	"github.com/session-migrator/session-migrator/pipeline/redact"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -23,7 +26,7 @@ type MemoryRequest struct {
 // Memory writes the hand-off document of a thread: the whole dialogue if the
 // target takes the thread as it is and no size is given, else the facts.
 func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte, error) {
-	in := memory.Input{Thread: v.Thread, Messages: v.Messages, NoSummary: "none asked for", Location: q.Location}
+	in := memory.Input{Thread: v.Thread, Messages: clipped(v.Messages), NoSummary: "none asked for", Location: q.Location}
 	var err error
 	if v.Thread.ID != "" {
 		if in.Turns, err = p.db.Turns(ctx, v.Thread.ID); err != nil {
@@ -44,6 +47,28 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 		}
 	}
 	return memory.Render(memory.Build(in), opt)
+}
+
+// clipAbove is the size of a tool output in bytes above which a document sees
+// only its two ends: it quotes lines of them at most.
+const clipAbove = 256 << 10
+
+// clipped gives the messages with very long tool outputs cut in the middle.
+func clipped(ms []transcript.Message) []transcript.Message {
+	out := ms
+	for i, m := range ms {
+		if m.Role != transcript.RoleToolResult || len(m.Text) <= clipAbove {
+			continue
+		}
+		if &out[0] == &ms[0] {
+			out = slices.Clone(ms)
+		}
+		text := redact.Text(m.Text) // a cut must not leave half of a secret
+		head, tail := text[:min(len(text), clipAbove/2)], text[max(0, len(text)-clipAbove/2):]
+		head, tail = head[:strings.LastIndexByte(head, '\n')+1], tail[strings.IndexByte(tail, '\n')+1:]
+		out[i].Text = head + tail
+	}
+	return out
 }
 
 // MemoryName is the file name of a thread's document, fixed at first use by

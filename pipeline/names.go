@@ -27,7 +27,7 @@ func (p *Pipeline) IngestNames(ctx context.Context, home string) error {
 	if err != nil {
 		return fmt.Errorf("read thread names: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	names := map[string]string{}
 	r := bufio.NewReader(f)
 	for {

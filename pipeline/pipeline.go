@@ -81,6 +81,17 @@ func New(ctx context.Context, db *store.DB, opt Options) (*Pipeline, error) {
 	return p, p.Retarget(ctx)
 }
 
+// Warm builds the vocabularies, so that the first line that comes doesn't wait
+// for them.
+func (p *Pipeline) Warm(ctx context.Context) {
+	select {
+	case c := <-p.counters:
+		c.item(&transcript.Item{Role: transcript.RoleUser, Text: "warm"})
+		p.counters <- c
+	case <-ctx.Done():
+	}
+}
+
 // Retarget takes in what the rollouts reported of models' windows since the
 // last time.
 func (p *Pipeline) Retarget(ctx context.Context) error {
@@ -204,10 +215,10 @@ func (p *Pipeline) DecideAnew(ctx context.Context) error {
 	sum := sha256.New()
 	var models []string
 	for _, w := range ts.windows {
-		fmt.Fprintf(sum, "%+v\n", w)
+		_, _ = fmt.Fprintf(sum, "%+v\n", w) // a hash never fails
 		models = append(models, w.Model)
 	}
-	fmt.Fprintf(sum, "%+v\n", p.opt.Decide)
+	_, _ = fmt.Fprintf(sum, "%+v\n", p.opt.Decide)
 	mark := hex.EncodeToString(sum.Sum(nil)[:16])
 	if was, err := p.db.Targets(ctx); err != nil || was == mark {
 		return err

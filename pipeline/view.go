@@ -98,7 +98,7 @@ func (p *Pipeline) readThrough(ctx context.Context, v *View, cp store.Checkpoint
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // only read
 	var st rollout.State
 	if len(cp.Parser) > 0 {
 		if err := json.Unmarshal(cp.Parser, &st); err != nil {
@@ -243,7 +243,8 @@ func (p *Pipeline) ViewOf(ctx context.Context, ms []transcript.Message) (View, e
 		if m.Role == transcript.RoleUser {
 			turn++
 			v.Thread.State = transcript.StateUnanswered
-		} else if m.Role == transcript.RoleAssistant {
+		}
+		if m.Role == transcript.RoleAssistant {
 			v.Thread.State = transcript.StateAnswered
 		}
 		n := c.item(&m.Item)

@@ -12,14 +12,14 @@ import (
 const checkpointColumns = `id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, head_len, head, tail_len, tail,
 	size, mtime_ns, ctime_ns, dev, ino, pending, state, reason, parser, parser_version, awaits_parent`
 
-// Checkpoint gives where reading of a rollout stands; ErrNotFound if it was
+// Rollout gives where reading of a rollout stands; ErrNotFound if it was
 // never read.
 func (db *DB) Rollout(ctx context.Context, rolloutID string) (Checkpoint, error) {
 	return db.checkpoint(ctx, "rollout_id=?", rolloutID)
 }
 
 func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg) //nolint:gosec // conditions of ours
 	if err != nil {
 		return Checkpoint{}, db.wrap("read a checkpoint", err)
 	}

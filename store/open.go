@@ -203,7 +203,7 @@ func (db *DB) Close() error {
 		err = db.read.Close()
 	}
 	// Best effort: a reader's snapshot may hold the WAL, the next start tries again.
-	_, _ = db.sql.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	_, _ = db.sql.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	return errors.Join(err, db.sql.Close())
 }
 

@@ -333,7 +333,7 @@ func TestGates(t *testing.T) {
 			if err == nil {
 				_ = db.Close()
 			}
-			if _, ok := c.want.(*store.NewerError); ok {
+			if _, ok := errors.AsType[*store.NewerError](c.want); ok {
 				if _, ok := errors.AsType[*store.NewerError](err); !ok {
 					t.Errorf("got %v", err)
 				}

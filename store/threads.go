@@ -111,6 +111,7 @@ func (db *DB) Threads(ctx context.Context, f Filter) (list []transcript.Thread, 
 	if limit <= 0 {
 		limit = -1
 	}
+	//nolint:gosec // conditions of ours
 	rows, err := db.read.QueryContext(ctx, `SELECT body, (SELECT count(*) FROM thread c WHERE c.parent=thread.thread_id AND c.parent<>'' AND c.subagent=1)
 		FROM thread WHERE `+where+" ORDER BY updated_ns DESC, thread_id DESC LIMIT ?", append(args, limit)...)
 	if err != nil {

@@ -39,14 +39,14 @@ const (
 type Kind uint8
 
 const (
-	// Present: the rollout is new or changed; Change.File is the file to read.
+	// Present says that the rollout is new or changed; Change.File is the file to read.
 	// A move or a change of form is a Present with the new path.
 	Present Kind = iota + 1
-	// Gone: no file of the rollout was left in two listings in a row;
-	// Change.File is the last one there was.
+	// Gone says that no file of the rollout was left in two listings in a
+	// row; Change.File is the last one there was.
 	Gone
-	// IndexChanged: the thread names of the home changed; of Change.File only
-	// the path, size and times are set.
+	// IndexChanged says that the thread names of the home changed; of
+	// Change.File only the path, size and times are set.
 	IndexChanged
 )
 

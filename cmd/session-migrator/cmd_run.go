@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +34,7 @@ Exit codes: 0 stopped or done, 1 no Codex home (--once) or failed, 2 wrong usage
 		Example: "  session-migrator run\n  session-migrator run --once --json",
 		Args:    args(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			boundMemory()
 			if once {
 				return runOnce(cmd.Context(), a)
 			}
@@ -40,6 +43,17 @@ Exit codes: 0 stopped or done, 1 no Codex home (--once) or failed, 2 wrong usage
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "bring cache and memory files up to date, print a summary and end")
 	return cmd
+}
+
+// softLimit makes garbage of huge lines be collected early. What is in use may
+// exceed it.
+const softLimit = 128 << 20
+
+// boundMemory sets it, unless GOMEMLIMIT says otherwise.
+func boundMemory() {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(softLimit)
+	}
 }
 
 func runOnce(ctx context.Context, a *app) error {

@@ -210,8 +210,8 @@ type kept struct {
 	used time.Time
 }
 
-// put remembers d and gives the key it is found by.
-func (k *pages) put(d *document) string {
+// put remembers d; it is found by its hash.
+func (k *pages) put(d *document) {
 	key := d.hash()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -235,7 +235,6 @@ func (k *pages) put(d *document) string {
 		k.size -= len(k.docs[oldest].doc.body)
 		delete(k.docs, oldest)
 	}
-	return key
 }
 
 // get finds a document of a session by its hash.

@@ -105,7 +105,7 @@ func Serve(ctx context.Context, d Deps, in io.Reader, out io.Writer) error {
 		case <-t.drained:
 			// [5] is over or out of time; the calls left were told to stop.
 			select {
-			case <-done:
+			case <-done: //nolint:errcheck // the end was asked for: how it came about is no news
 			case <-time.After(abandonAfter):
 				s.log.Warn("calls abandoned at the end")
 			}

@@ -409,7 +409,6 @@ func TestIsolation(t *testing.T) {
 		t.Errorf("listed %v", got.ids())
 	}
 	c.refused("list_sessions", `{"workspace":"/srv/secret-project"}`, "only")
-	ref := "om_0000b002.1"
 	for _, session := range []string{otherID, "0000b002", otherID[:12], path, "current"} {
 		for tool, args := range map[string]string{
 			"get_migration_decision": `{"target_model":"gpt-5.5","session":"` + session + `"}`,
@@ -423,7 +422,7 @@ func TestIsolation(t *testing.T) {
 		}
 	}
 	for n := range 9 {
-		ref = fmt.Sprintf("om_0000b002.%d", n+1)
+		ref := fmt.Sprintf("om_0000b002.%d", n+1)
 		c.refused("get_omitted_original", `{"ref":"`+ref+`"}`, "Nothing in the cache answers")
 	}
 	open.good("get_omitted_original", `{"ref":"om_0000b002.1"}`)

@@ -99,7 +99,7 @@ func (t *transport) Read(context.Context) (jsonrpc.Message, error) {
 			}
 			msg, refusal := t.accept(l)
 			if refusal != nil {
-				t.put(refusal)
+				_ = t.put(refusal) // put halts where the client is gone: the next round ends
 			}
 			if msg != nil {
 				return msg, nil

@@ -81,7 +81,7 @@ func score(n name, words []string, m Model, canon string) int {
 	if len(words) == 0 {
 		return 1
 	}
-	s := 0
+	var s int
 	switch {
 	case canon == n.canon:
 		s = 100

@@ -100,7 +100,7 @@ func (b *builder) piece(s *Selection, p plan, i, call int) {
 		if text.Len() > 0 && !strings.HasSuffix(text.String(), "\n") {
 			text.WriteByte('\n')
 		}
-		text.WriteString(markWithin(m, body[from:to], gp))
+		text.WriteString(markWithin(body[from:to], gp))
 		if to < len(body) {
 			text.WriteByte('\n')
 		}
@@ -115,8 +115,8 @@ func (b *builder) piece(s *Selection, p plan, i, call int) {
 	s.Keep = append(s.Keep, piece)
 }
 
-// markWithin names bytes that are left out of m.
-func markWithin(m *transcript.Message, missing string, g Gap) string {
+// markWithin names bytes that are left out of a message.
+func markWithin(missing string, g Gap) string {
 	size := strconv.Itoa(g.Tokens) + " tokens"
 	if n := lineCount(missing); n > 1 {
 		size = strconv.Itoa(n) + " lines, " + size

@@ -108,7 +108,7 @@ func escapeLen(s string, r rune, n int) int {
 // escape takes the edge off text that is set as prose: tags open nothing, an
 // @path imports nothing, pictures load nothing.
 func escape(s string) string {
-	if strings.IndexAny(s, "<@!") < 0 {
+	if !strings.ContainsAny(s, "<@!") {
 		return s
 	}
 	var b strings.Builder

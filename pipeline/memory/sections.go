@@ -96,7 +96,7 @@ func (d *Document) blocks(l labels) []*block {
 	}
 	said(fmt.Sprintf(asked, turnMark(d.Request.Turn)), 250, d.Request)
 	if d.State != transcript.StateAnswered && d.Request.Turn > 0 {
-		done := d.doneItems(l)
+		done := d.doneItems()
 		if len(done) == 0 {
 			done = []string{"- " + l.nothingRecorded}
 		}
@@ -146,7 +146,7 @@ func quoteItems(qs []Quote, n int) []string {
 
 // doneItems lists the steps of the unfinished turn; a step made again is one
 // line with the newest outcome.
-func (d *Document) doneItems(l labels) []string {
+func (d *Document) doneItems() []string {
 	var order []string
 	last := make(map[string]Step)
 	tries := make(map[string]int)

@@ -131,14 +131,14 @@ func separator(s string, i int) (sepAt, bool) {
 		return sepAt{}, false
 	}
 	sep := sepAt{tight: k == j}
-	switch c := s[k]; {
-	case c == '=':
+	switch s[k] {
+	case '=':
 		sep.char = '='
 		k++
 		if k < len(s) && (s[k] == '>' || s[k] == '=') {
 			k++
 		}
-	case c == ':':
+	case ':':
 		sep.char = ':'
 		k++
 		if k < len(s) && s[k] == '=' {
@@ -225,8 +225,7 @@ func secretValue(v string, kind Kind, quoted, env bool) bool {
 		return false
 	}
 	p := profileOf(v)
-	switch kind {
-	case KindPassword:
+	if kind == KindPassword {
 		switch {
 		case p.spaces > 0:
 			return quoted && p.digits > 0 && len(v) >= 8 && p.spaces <= 4
@@ -236,7 +235,8 @@ func secretValue(v string, kind Kind, quoted, env bool) bool {
 			return true
 		}
 		return p.digits > 0 && !isPath(v)
-	case KindAWSSecretKey:
+	}
+	if kind == KindAWSSecretKey {
 		return len(v) >= 30 && p.spaces == 0
 	}
 	if p.spaces > 0 || isPath(v) || p.letters == 0 {

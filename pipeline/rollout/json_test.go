@@ -60,7 +60,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		// The walkers stay within bounds on cut-off values, too.
 		for i := range min(len(v), 40) {
-			walk(raw(v[:i]))
+			walk(v[:i])
 		}
 		var want map[string]json.RawMessage
 		if !v.isObject() || json.Unmarshal(v, &want) != nil || !utf8.Valid(b) {

@@ -124,7 +124,7 @@ func (p *Parser) full(h *head, shaped bool, b []byte, at place, start int, d *tr
 // items: their payload is read while its grammar is checked.
 func openDirect(h *head, b []byte, at place) (r record, it item, ok bool) {
 	payload := bytes.Index(b[:h.rest], payloadStart) + len(payloadStart) - 1
-	end := 0
+	var end int
 	if h.kind == "response_item" {
 		w := walker{b: b, i: payload + 1}
 		it = openItem(&w)

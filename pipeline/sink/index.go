@@ -123,7 +123,7 @@ func (d *Drop) generate(name string, data []byte) error {
 func (d *Drop) dropStale(projects map[string][]Entry) error {
 	f, err := d.root.Open(projectsDir)
 	if err != nil {
-		return nil // no folder: nothing is stale
+		return nil //nolint:nilerr // no folder: nothing is stale
 	}
 	dirs, err := f.ReadDir(-1)
 	if err := errors.Join(err, f.Close()); err != nil {

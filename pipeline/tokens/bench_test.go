@@ -2,6 +2,7 @@ package tokens_test
 
 import (
 	"fmt"
+	"go/build"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ func corpora(tb testing.TB) map[string][][]byte {
 	tb.Helper()
 	var code, prose strings.Builder
 	for _, dir := range []string{"net/http", "go/types", "runtime", "encoding/json", "cmd/compile/internal/ssa"} {
-		files, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", dir, "*.go"))
+		files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", dir, "*.go"))
 		if err != nil {
 			tb.Fatal(err)
 		}

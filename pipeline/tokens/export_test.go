@@ -2,19 +2,22 @@ package tokens
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
 // Pieces returns text as the split pattern of the counter cuts it.
 func Pieces(c *Counter, text string) []string {
 	var all []string
-	for i, j := 0, 0; i < len(text); i = j {
+	for i := 0; i < len(text); {
+		var j int
 		if c.encoding == O200kBase {
 			j = c.classes.o200k([]byte(text), i)
 		} else {
 			j = c.classes.cl100k([]byte(text), i)
 		}
 		all = append(all, text[i:j])
+		i = j
 	}
 	return all
 }
@@ -53,8 +56,11 @@ func Held(c *Counter, r io.Reader) (int, error) {
 		n, err := io.ReadFull(r, block)
 		s.take(bytes.Clone(block[:n]), err == nil)
 		most = max(most, cap(s.text))
-		if err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return most, nil
+		}
+		if err != nil {
+			return most, err
 		}
 		if err := s.settle(); err != nil {
 			return most, err

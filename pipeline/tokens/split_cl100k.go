@@ -50,6 +50,7 @@ func (t *classTable) cl100kOther(text []byte, i int) int {
 		if end := t.cl100kLetters(text, i+w); end > i+w {
 			return end
 		}
+	case classNewline: // with the blanks, below
 	}
 	if c == classOther || c == classMark {
 		return cl100kTrail(text, t.symbols(text, i+w))

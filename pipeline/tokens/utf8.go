@@ -33,7 +33,8 @@ func appendValid(dst, text []byte, more bool) (valid, rest []byte) {
 // longest start of one, at least 1, and false.
 func wellFormed(text []byte) (int, bool) {
 	// Only the second byte has limits that hang on the first.
-	low, high, size := byte(0x80), byte(0xbf), 0
+	low, high := byte(0x80), byte(0xbf)
+	var size int
 	switch b := text[0]; {
 	case b < 0x80:
 		return 1, true
@@ -43,16 +44,18 @@ func wellFormed(text []byte) (int, bool) {
 		size = 2
 	case b < 0xf0:
 		size = 3
-		if b == 0xe0 {
+		switch b {
+		case 0xe0:
 			low = 0xa0
-		} else if b == 0xed {
+		case 0xed:
 			high = 0x9f
 		}
 	case b < 0xf5:
 		size = 4
-		if b == 0xf0 {
+		switch b {
+		case 0xf0:
 			low = 0x90
-		} else if b == 0xf4 {
+		case 0xf4:
 			high = 0x8f
 		}
 	default:

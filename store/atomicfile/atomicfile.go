@@ -111,9 +111,8 @@ func Sweep(root *os.Root, before time.Time) (removed int, err error) {
 		if !d.Type().IsRegular() || !isTemp(d.Name()) {
 			return nil
 		}
-		info, err := d.Info()
-		if err != nil || !info.ModTime().Before(before) {
-			return nil // gone meanwhile, or in use
+		if info, err := d.Info(); err != nil || !info.ModTime().Before(before) {
+			return nil //nolint:nilerr // gone meanwhile, or in use
 		}
 		switch err := root.Remove(name); {
 		case err == nil:
@@ -166,10 +165,7 @@ func holds(root *os.Root, name string, data []byte) (bool, error) {
 		return false, nil
 	}
 	old, err := root.ReadFile(name)
-	if err != nil {
-		return false, nil // not readable: writing decides
-	}
-	return bytes.Equal(old, data), nil
+	return err == nil && bytes.Equal(old, data), nil // not readable: writing decides
 }
 
 func isTemp(base string) bool {

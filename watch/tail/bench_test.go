@@ -2,6 +2,7 @@ package tail_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -60,7 +61,7 @@ func TestHugeLineCostsNoMemory(t *testing.T) {
 				lines := 0
 				for {
 					line, err := r.Next()
-					if err == io.EOF {
+					if errors.Is(err, io.EOF) {
 						break
 					}
 					if err != nil {
@@ -108,7 +109,7 @@ func drain2(t testing.TB, r *tail.Reader) []int64 {
 	var sizes []int64
 	for {
 		line, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return sizes
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -118,7 +119,7 @@ func (r *Reader) assemble(n int) ([]byte, error) {
 	if got == n {
 		return r.whole, nil
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		err = ErrTruncated
 	}
 	return nil, err

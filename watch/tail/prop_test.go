@@ -2,6 +2,7 @@ package tail
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,7 +50,7 @@ func collect(r *Reader) ([]Line, error) {
 	var lines []Line
 	for {
 		l, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return lines, nil
 		}
 		if err != nil {

@@ -226,6 +226,10 @@ func (r *Reader) fill() error {
 // Cursor gives the position after the last line returned [4].
 func (r *Reader) Cursor() Cursor { return r.prints.cursor(r.off, r.lines) }
 
+// Drop gives up the memory of the line returned last, if it was too long for
+// the buffer. Its Bytes are no longer valid.
+func (r *Reader) Drop() { r.whole = nil }
+
 // Pending gives, after Next returned io.EOF, the bytes that follow the last
 // '\n': a line still being written, or torn. 0 is none.
 func (r *Reader) Pending() int64 { return r.pending }

@@ -143,12 +143,12 @@ func (s *zstdSource) resume(off int64, p *prints) (int64, error) {
 		n, err := s.Read(buf[:min(int64(len(buf)), off-s.read)])
 		p.add(buf[:n])
 		switch {
-		case err == io.EOF && s.read < off:
+		case errors.Is(err, io.EOF) && s.read < off:
 			if err := s.atEnd(s.read); err != nil {
 				return 0, err
 			}
 			return 0, ErrTruncated
-		case err != nil && err != io.EOF:
+		case err != nil && !errors.Is(err, io.EOF):
 			return 0, err
 		}
 	}
@@ -188,7 +188,7 @@ func (s *zstdSource) Close() error {
 // says comes through the decoder too and stays what it is.
 func corrupt(err error) error {
 	var disk *fs.PathError
-	if err == nil || err == io.EOF || errors.As(err, &disk) {
+	if err == nil || errors.Is(err, io.EOF) || errors.As(err, &disk) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -12,5 +12,5 @@ func identity(fi fs.FileInfo) (dev, ino uint64, ctimeNs int64) {
 	if !ok {
 		return 0, 0, 0
 	}
-	return uint64(st.Dev), uint64(st.Ino), st.Ctim.Nano()
+	return uint64(st.Dev), uint64(st.Ino), st.Ctim.Nano() //nolint:unconvert // other systems have other widths
 }

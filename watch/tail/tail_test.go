@@ -72,7 +72,7 @@ func drain(t testing.TB, r *tail.Reader) []tail.Line {
 	var lines []tail.Line
 	for {
 		line, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return lines
 		}
 		if err != nil {

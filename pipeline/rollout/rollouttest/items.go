@@ -221,7 +221,7 @@ func (r *Rollout) Fork(opt Options) *Rollout {
 	opt.BaseRollout = "-" // no context of its own: the parent's is copied
 	f := New(r.era, opt)
 	f.opt.BaseRollout = ""
-	for line := range strings.Lines(string(r.buf.Bytes())) {
+	for line := range strings.Lines(r.buf.String()) {
 		if i := strings.Index(line, `","type":`); i > 0 && strings.HasPrefix(line, `{"timestamp":"`) {
 			line = `{"timestamp":"` + f.now.Format("2006-01-02T15:04:05.000Z") + line[i:]
 		}

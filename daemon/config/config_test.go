@@ -1,0 +1,109 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/session-migrator/session-migrator/daemon/config"
+)
+
+func env(m map[string]string) config.Env { return func(k string) string { return m[k] } }
+
+func TestWhichHome(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	linked := filepath.Join(dir, "linked")
+	if err := os.Symlink(filepath.Join(dir, "real"), linked); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "settings.toml"), `codex_homes = ["~/one", "/two"]`)
+	for _, c := range []struct {
+		name  string
+		flags config.Flags
+		env   map[string]string
+		want  []string
+	}{
+		{"default", config.Flags{}, map[string]string{"HOME": "/u"}, []string{"/u/.codex"}},
+		{"windows", config.Flags{}, map[string]string{"USERPROFILE": "/w"}, []string{"/w/.codex"}},
+		{"variable", config.Flags{}, map[string]string{"HOME": "/u", "CODEX_HOME": "/c"}, []string{"/c"}},
+		{"relative variable", config.Flags{}, map[string]string{"HOME": "/u", "CODEX_HOME": "c"}, []string{filepath.Join(dir, "c")}},
+		{"link", config.Flags{}, map[string]string{"HOME": "/u", "CODEX_HOME": linked}, []string{linked}},
+		{"tilde", config.Flags{CodexHomes: []string{"~/.codex-work"}}, map[string]string{"HOME": "/u"}, []string{"/u/.codex-work"}},
+		{"flags win", config.Flags{CodexHomes: []string{"/a", "/b"}}, map[string]string{"HOME": "/u", "CODEX_HOME": "/c"}, []string{"/a", "/b"}},
+		{"settings", config.Flags{File: filepath.Join(dir, "settings.toml")}, map[string]string{"HOME": "/u"}, []string{"/u/one", "/two"}},
+		{"variable over settings", config.Flags{File: filepath.Join(dir, "settings.toml")}, map[string]string{"HOME": "/u", "CODEX_HOME": "/c"}, []string{"/c"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := config.Load(c.flags, env(c.env))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.CodexHomes, c.want) {
+				t.Errorf("got %q, want %q", got.CodexHomes, c.want)
+			}
+		})
+	}
+}
+
+func TestDataFolder(t *testing.T) {
+	c, err := config.Load(config.Flags{}, env(map[string]string{"HOME": "/u"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Home != "/u/.session-migrator" || c.DB() != "/u/.session-migrator/session-migrator.db" || c.MemoryDir != "/u/.session-migrator/memory" {
+		t.Errorf("%+v", c)
+	}
+	if c, err = config.Load(config.Flags{Home: "/d"}, env(map[string]string{"HOME": "/u", "SESSION_MIGRATOR_HOME": "/e"})); err != nil || c.Home != "/d" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err = config.Load(config.Flags{}, env(nil)); err == nil || !strings.Contains(err.Error(), "HOME") {
+		t.Errorf("no home folder: %v", err)
+	}
+}
+
+func TestWrongSettingsSayWhere(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"syntax", "targets = [\n", "line"},
+		{"unknown key", "codex_home = \"/x\"\n", `unknown key "codex_home"`},
+		{"comfort", "[decide]\ncomfort = 2.0\n", "decide.comfort"},
+		{"reserve", "[decide]\nreserve = -1\n", "decide.reserve"},
+		{"window", "[models.\"gpt-9\"]\ncontext = 12\n", "gpt-9"},
+		{"type", "targets = 3\n", "targets"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.toml")
+			write(t, path, c.text)
+			_, err := config.Load(config.Flags{File: path}, env(map[string]string{"HOME": "/u"}))
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("got %v, want it to name %q and the file", err, c.want)
+			}
+		})
+	}
+	if _, err := config.Load(config.Flags{File: "/no/such/file"}, env(map[string]string{"HOME": "/u"})); err == nil {
+		t.Error("a file that was asked for is missing, and nothing is said")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("codex_homes = [\"/a\"]\n[models.\"x\"]\ncontext = 100000\n")
+	f.Add("targets = [\"gpt-5\"]\n[decide]\ncomfort = 0.5\n")
+	f.Add("\xff\x00=")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		write(t, path, text)
+		c, err := config.Load(config.Flags{File: path}, env(map[string]string{"HOME": "/u"}))
+		if err == nil && (len(c.CodexHomes) == 0 || !filepath.IsAbs(c.MemoryDir)) {
+			t.Errorf("accepted, but %+v", c)
+		}
+	})
+}
