@@ -225,7 +225,7 @@ func TestResolve(t *testing.T) {
 	b.Facts.Updated = b.Facts.Updated.Add(time.Hour)
 	commit(t, db, b)
 	for arg, want := range map[string]string{
-		parentID: parentID, "00000041": childID, "latest": childID, strings.ToUpper(childID): childID, "/h/sessions/" + parentID: parentID,
+		parentID: parentID, "00000041": childID, "8000-000000000041": childID, "latest": childID, strings.ToUpper(childID): childID, "/h/sessions/" + parentID: parentID,
 	} {
 		if got, err := db.Resolve(t.Context(), arg, "", ""); err != nil || got != want {
 			t.Errorf("%s: %q, %v", arg, got, err)

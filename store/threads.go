@@ -154,7 +154,7 @@ func (e *AmbiguousError) Error() string {
 const minPrefix = 8
 
 // Resolve finds the thread that arg names: its full id, a unique prefix of at
-// least 8 characters, its last 8, "latest", or the path of one of its
+// least 8 characters, its last 8 or more, "latest", or the path of one of its
 // rollouts. With a workspace only threads in it are found, and never the one
 // named by except. ErrNotFound, *AmbiguousError.
 func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (string, error) {
@@ -170,7 +170,8 @@ func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (strin
 	case len(arg) < minPrefix:
 		return "", fmt.Errorf("session %q: %w (give at least %d characters of its id)", arg, ErrNotFound, minPrefix)
 	default:
-		query = `SELECT t.thread_id, t.title FROM thread t WHERE (substr(t.thread_id,1,length(?1))=?1 OR substr(t.thread_id,-8)=?1)` + scope + " ORDER BY t.thread_id LIMIT 20"
+		query = `SELECT t.thread_id, t.title FROM thread t WHERE (t.thread_id BETWEEN ?1 AND ?1||'~'
+			OR (substr(t.thread_id,-8)=substr(?1,-8) AND substr(t.thread_id,-length(?1))=?1))` + scope + " ORDER BY t.thread_id LIMIT 20"
 	}
 	rows, err := db.read.QueryContext(ctx, query, key, workspace, except)
 	if err != nil {

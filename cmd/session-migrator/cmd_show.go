@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -116,7 +117,7 @@ func (a *app) toFile(file string, print func(*app) error) error {
 func printMessages(a *app, j threadJSON, v pipeline.View) error {
 	context := "unknown"
 	if j.ContextPercent != nil {
-		context = fmt.Sprintf("%s of %s tokens (%.1f %%)", number(j.ContextTokens), number(j.Window), *j.ContextPercent)
+		context = fmt.Sprintf("%s of %s tokens (%.1f %%)", number(cmp.Or(j.ContextInput, j.ContextTokens)), number(j.Window), *j.ContextPercent)
 	}
 	put(a.out, "%s  %s\n%s, %s, context %s, spent %s tokens\n", j.ThreadID, clean(j.Title, false), clean(j.Model, false), j.State, context,
 		number(j.OwnUsage.Total))

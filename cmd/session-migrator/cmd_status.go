@@ -51,7 +51,7 @@ type statusJSON struct {
 	Daemon   daemonJSON   `json:"daemon"`
 	DB       dbJSON       `json:"db"`
 	Roots    []rootJSON   `json:"roots"`
-	Watch    *watchJSON   `json:"watch"` // null without a daemon
+	Watch    watchJSON    `json:"watch"` // backend "none" without a daemon
 	Sinks    []sinkJSON   `json:"sinks"`
 	Summary  summaryState `json:"summary"`
 	Problems []string     `json:"problems"`
@@ -88,6 +88,9 @@ type fileJSON struct {
 	Reason string `json:"reason"`
 }
 
+// noBackend is how changes are noticed when no daemon runs.
+const noBackend = "none"
+
 type watchJSON struct {
 	Backend   string     `json:"backend"`
 	Watches   int        `json:"watches"`
@@ -121,8 +124,9 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
 	}
 	s.Daemon = daemonJSON{Running: info.Running, PID: info.PID, Since: instant(info.Since), Version: info.Version}
+	s.Watch.Backend = noBackend
 	if info.Running {
-		s.Watch = &watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
+		s.Watch = watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
 		s.Problems = append(s.Problems, info.Problems...)
 		if info.Version != "" && info.Version != version {
 			s.Problems = append(s.Problems, fmt.Sprintf("the daemon is of version %s, this program of %s: stop the daemon and start it again", info.Version, version))
@@ -219,7 +223,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 	} else {
 		line("daemon", `not running; "session-migrator run" starts it`)
 	}
-	if s.Watch != nil {
+	if s.Watch.Backend != noBackend {
 		event := "no change seen yet"
 		if s.Watch.LastEvent != nil {
 			event = "last change seen " + age(now, *s.Watch.LastEvent) + " ago"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,10 +30,11 @@ type threadJSON struct {
 	Usage    transcript.Usage `json:"usage"`
 	OwnUsage transcript.Usage `json:"own_usage"` // without what a parent already spent
 
-	Window         int               `json:"window"`        // usable, 0 unknown
-	WindowOrigin   string            `json:"window_origin"` // whose word Window is
-	ContextTokens  int64             `json:"context_tokens"`
-	ContextPercent *float64          `json:"context_percent"` // of Window, null if either is unknown
+	Window         int               `json:"window"`               // usable, 0 unknown
+	WindowOrigin   string            `json:"window_origin"`        // whose word Window is
+	ContextTokens  int64             `json:"context_tokens"`       // the next request starts from
+	ContextInput   int64             `json:"context_input_tokens"` // the newest request was made of
+	ContextPercent *float64          `json:"context_percent"`      // ContextInput of Window, null if either is unknown
 	Counts         transcript.Counts `json:"counts"`
 	Tokens         map[string]int64  `json:"tokens"`
 	Messages       []messageJSON     `json:"messages"`
@@ -114,14 +116,14 @@ func (r *reader) threadOf(ctx context.Context, v pipeline.View) (threadJSON, err
 		Schema: 1, ThreadID: t.ID, Title: t.Title, Cwd: t.Cwd, Workspace: t.Workspace, Model: t.Model, CLIVersion: t.CLIVersion,
 		Originator: t.Originator, ParentThreadID: orNull(t.Parent), ForkedFromID: orNull(t.ForkedFrom), Archived: t.Archived, State: t.State,
 		CreatedAt: instant(t.Created), UpdatedAt: instant(t.Updated), Usage: t.Usage, OwnUsage: t.OwnUsage,
-		ContextTokens: t.ContextTokens, Counts: t.Counts, Tokens: t.Tokens, Messages: messagesOf(v.Messages),
+		ContextTokens: t.ContextTokens, ContextInput: t.ContextInput, Counts: t.Counts, Tokens: t.Tokens, Messages: messagesOf(v.Messages),
 		Source: t.Source, Rollout: t.Path, Gone: t.Gone, Turns: t.Turns, ModelCalls: t.ModelCalls, AutoCompact: t.AutoCompact,
 		Subagents: t.Subagents, UsageWithSubagents: t.Usage.Plus(t.SubagentUsage), BaseMissing: orNull(t.BaseMissing), Freshness: v.Fresh,
 		Problems: problemsJSON{Damage: []transcript.Damage{}, Unknown: []transcript.Unknown{}},
 	}
 	j.Window, j.WindowOrigin = r.window(t)
-	if j.Window > 0 && t.ContextTokens > 0 {
-		percent := float64(int(float64(t.ContextTokens)/float64(j.Window)*1000+0.5)) / 10
+	if used := cmp.Or(t.ContextInput, t.ContextTokens); j.Window > 0 && used > 0 {
+		percent := float64(int(float64(used)/float64(j.Window)*1000+0.5)) / 10
 		j.ContextPercent = &percent
 	}
 	if t.GitBranch != "" || t.GitCommit != "" || t.GitURL != "" {
