@@ -54,6 +54,7 @@ type tally struct {
 	bytes    int64
 	items    int
 	problems []FileProblem
+	copies   []FileProblem
 	windows  bool
 	ended    bool            // the newest turn read has its end
 	changed  map[string]bool // threads
@@ -95,6 +96,9 @@ func (t *tally) done(f store.File, r pipeline.Result, err error) {
 	t.ended = r.TurnEnded
 	if r.Changed {
 		t.changed[r.ThreadID] = true
+	}
+	if r.Elsewhere != "" {
+		t.copies = append(t.copies, FileProblem{Path: f.Path, Reason: "a copy of " + r.Elsewhere + ", which is read instead"})
 	}
 	if err != nil {
 		t.problems = append(t.problems, FileProblem{Path: f.Path, Reason: err.Error()})

@@ -22,6 +22,7 @@ type Summary struct {
 	Written      int           `json:"written"` // memory files that are new or changed
 	MemoryDir    string        `json:"memory_dir"`
 	NotFullyRead []FileProblem `json:"not_fully_read"`
+	Copies       []FileProblem `json:"copies"`              // of rollouts that are read at another place
 	SetAside     string        `json:"set_aside,omitempty"` // where a damaged cache was moved
 	Took         time.Duration `json:"-"`
 }
@@ -78,7 +79,10 @@ func once(ctx context.Context, opt Options, publish bool, before func(*engine) e
 		return s, err
 	}
 	s.Lines, s.Bytes, s.Items = t.lines, t.bytes, t.items
-	s.NotFullyRead = t.problems
+	s.NotFullyRead, s.Copies = t.problems, t.copies
+	for _, p := range l.copies {
+		s.Copies = append(s.Copies, FileProblem{Path: p.Path, Reason: p.Err.Error()})
+	}
 	for _, p := range l.problems {
 		s.NotFullyRead = append(s.NotFullyRead, FileProblem{Path: p.Path, Reason: p.Err.Error()})
 	}

@@ -132,6 +132,7 @@ type listing struct {
 	homes    []string     // that exist
 	missing  []string
 	problems []watch.Problem
+	copies   []watch.Problem // other files of a rollout that is read
 }
 
 // list finds the rollouts, and records what became of the homes.
@@ -161,7 +162,11 @@ func (e *engine) list(ctx context.Context) (l listing, err error) {
 		}
 		l.homes = append(l.homes, home)
 		for _, p := range append(problems, others...) {
-			if !errors.Is(p.Err, fs.ErrNotExist) { // Codex makes the two folders when it needs them
+			switch {
+			case errors.Is(p.Err, fs.ErrNotExist): // Codex makes the two folders when it needs them
+			case errors.Is(p.Err, watch.ErrDuplicate):
+				l.copies = append(l.copies, p)
+			default:
 				l.problems = append(l.problems, p)
 			}
 		}

@@ -337,3 +337,18 @@ func TestUnreadableFileStopsNothingElse(t *testing.T) {
 		t.Errorf("problems %+v, %v", problems, err)
 	}
 }
+
+func TestCopiesAreNoFailure(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	path := p.write(b, -1)
+	// Both forms stand side by side while Codex turns one into the other.
+	if err := os.WriteFile(path+".zst", []byte("half written"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := daemon.Once(t.Context(), p.opt)
+	if err != nil || s.Items != 2 || len(s.NotFullyRead) != 0 || len(s.Copies) != 1 || s.Copies[0].Path != path+".zst" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -31,6 +31,7 @@ type Result struct {
 	TurnEnded  bool         // the newest turn has its end
 	NewWindows bool         // a rollout reported a window
 	Waiting    []store.File // rollouts that waited for this thread and must be read again
+	Elsewhere  string       // the file that is read instead of this one: a copy of the same rollout
 }
 
 // Ingest takes in what is new of one rollout. A file that can't be read is
@@ -85,6 +86,23 @@ func planFor(cp store.Checkpoint, known bool, f store.File) plan {
 	return planAppend
 }
 
+// elsewhere tells that f is a copy of a rollout that is read at another place,
+// as when a Codex home was copied. Of two copies the plain one is read, then the
+// longer one: it holds what the other holds.
+func elsewhere(stored, f store.File) bool {
+	if stored.Path == f.Path {
+		return false
+	}
+	st, err := tail.StatFile(stored.Path)
+	if err != nil {
+		return false // it moved here
+	}
+	if stored.Form != f.Form {
+		return stored.Form < f.Form
+	}
+	return st.Size >= f.Size
+}
+
 func sameLook(a, b store.File) bool {
 	return a.Path == b.Path && a.Form == b.Form && a.Archived == b.Archived && a.Size == b.Size &&
 		a.ModTimeNs == b.ModTimeNs && a.ChangeTimeNs == b.ChangeTimeNs && a.Dev == b.Dev && a.Ino == b.Ino
@@ -99,6 +117,9 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 	what := planFor(cp, known, f)
 	if what == planSkip {
 		return Result{ThreadID: cp.ThreadID}, nil
+	}
+	if known && elsewhere(cp.File, f) {
+		return Result{ThreadID: cp.ThreadID, Elsewhere: cp.Path}, nil
 	}
 	if f.Form == store.FormDocument {
 		return p.document(ctx, f, cp, what)

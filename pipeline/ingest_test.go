@@ -517,3 +517,31 @@ func TestHugeLineIsPassedOver(t *testing.T) {
 		})
 	}
 }
+
+func TestCopiedHomeIsReadOnce(t *testing.T) {
+	text := lines(t, "archive-2.jsonl")
+	thread := threadOf(t, text)
+	short := text[:bytes.IndexByte(text[len(text)/2:], '\n')+len(text)/2+1]
+	for _, longFirst := range []bool{true, false} {
+		t.Run(fmt.Sprintf("longer first=%v", longFirst), func(t *testing.T) {
+			homes := [2]string{}
+			for i, part := range [][]byte{text, short} {
+				homes[i], _ = inHome(t, thread, part)
+			}
+			if !longFirst {
+				homes[0], homes[1] = homes[1], homes[0]
+			}
+			b := newBench(t)
+			for range 3 {
+				b.ingest(homes[0], false)
+				b.ingest(homes[1], false)
+			}
+			if got := strings.Count(b.said(thread), "|"); got != 5 {
+				t.Errorf("%d messages: %s", got+1, b.said(thread))
+			}
+			if old, err := b.db.Rewritten(t.Context(), thread); err != nil || len(old) != 0 {
+				t.Errorf("the copies were taken for rewrites: %d items, %v", len(old), err)
+			}
+		})
+	}
+}

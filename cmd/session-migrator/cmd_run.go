@@ -144,7 +144,7 @@ type runJSON struct {
 }
 
 func summaryOf(s daemon.Summary, odd []fileJSON) runJSON {
-	s.Homes, s.Missing, s.NotFullyRead = list(s.Homes), list(s.Missing), list(s.NotFullyRead)
+	s.Homes, s.Missing, s.NotFullyRead, s.Copies = list(s.Homes), list(s.Missing), list(s.NotFullyRead), list(s.Copies)
 	return runJSON{Schema: 1, Summary: s, Skipped: list(odd), TookMS: s.Took.Milliseconds()}
 }
 
@@ -160,6 +160,9 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 	}
 	for _, f := range s.NotFullyRead {
 		a.warn("not read: %s: %s", f.Path, f.Reason)
+	}
+	for _, f := range s.Copies {
+		a.warn("not needed: %s: %s", f.Path, f.Reason)
 	}
 	for i, f := range odd {
 		if i == maxOddLines {
