@@ -201,8 +201,11 @@ func TestForkSpendsOnlyItsOwn(t *testing.T) {
 		t.Errorf("fork %+v", child)
 	}
 	b.ingest(filepath.Join("testdata", "homes", "fork-empty"), false)
-	if empty := b.thread(id("049")); empty.OwnUsage.Total != 0 {
-		t.Errorf("an untouched fork spent %+v", empty.OwnUsage)
+	if empty := b.thread(id("049")); empty.OwnUsage.Total != 0 || !empty.Untouched {
+		t.Errorf("an untouched fork: %v, spent %+v", empty.Untouched, empty.OwnUsage)
+	}
+	if child.Untouched || parent.Untouched {
+		t.Error("a thread with words of its own is no untouched fork")
 	}
 }
 

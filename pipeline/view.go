@@ -167,6 +167,7 @@ func (v *View) extend(d *transcript.Delta, cp store.Checkpoint, before, after tr
 		}
 		v.Messages = kept
 	}
+	t.Untouched = t.ForkedFrom != "" && (len(v.Messages) == 0 || v.Messages[len(v.Messages)-1].Inherited)
 	t.Turns = turn0
 	for i := range v.Messages {
 		t.Turns = max(t.Turns, v.Messages[i].ThreadTurn)

@@ -50,6 +50,11 @@ func (db *DB) refresh(ctx context.Context, tx *sql.Tx, threadID string, decideAl
 	if err := named(ctx, tx, &t); err != nil {
 		return err
 	}
+	if t.ForkedFrom != "" {
+		if t.Untouched, err = untouched(ctx, tx, &own); err != nil {
+			return err
+		}
+	}
 	row, err := db.saveThread(ctx, tx, &t, head)
 	if err != nil || decideAll == nil {
 		return err
@@ -214,6 +219,18 @@ func lastState(ctx context.Context, q queryer, segs []segment, ownTurns int) (tr
 		return s, err
 	}
 	return transcript.StateEmpty, nil
+}
+
+// untouched tells whether all that a fork's file holds was copied: then so is
+// the newest of it.
+func untouched(ctx context.Context, q queryer, s *segment) (bool, error) {
+	var inherited bool
+	where, args := s.where()
+	err := q.QueryRowContext(ctx, "SELECT inherited FROM item WHERE "+where+" ORDER BY id DESC LIMIT 1", args...).Scan(&inherited)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return inherited, err
 }
 
 // named prefers the name the user gave over the first request.

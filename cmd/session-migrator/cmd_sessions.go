@@ -64,7 +64,8 @@ type sessionJSON struct {
 	State     transcript.State `json:"state"`
 	Archived  bool             `json:"archived"`
 	Subagents int              `json:"subagents"`
-	Decision  *decide.Decision `json:"decision"` // null without --model
+	Untouched bool             `json:"untouched"` // a fork that adds nothing to what it inherits
+	Decision  *decide.Decision `json:"decision"`  // null without --model
 }
 
 func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
@@ -84,7 +85,7 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total}
 	for _, t := range threads {
 		s := sessionJSON{ThreadID: t.ID, Title: t.Title, Workspace: t.Workspace, Cwd: t.Cwd, UpdatedAt: instant(t.Updated), Turns: t.Turns,
-			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents}
+			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched}
 		if f.model != "" {
 			d := r.pipe.Decide(t, f.model, decide.Options{})
 			d.ComputedAt = a.now().UTC()
@@ -170,7 +171,11 @@ func printSessionTable(a *app, out sessionsJSON, model string) error {
 		if s.Archived {
 			title = "[archived] " + title
 		}
-		t.add(append(row, s.State.String(), clean(orDash(s.Cwd), false), title)...)
+		state := s.State.String()
+		if s.Untouched {
+			state = "untouched fork"
+		}
+		t.add(append(row, state, clean(orDash(s.Cwd), false), title)...)
 	}
 	return t.print(a, a.out)
 }

@@ -128,6 +128,7 @@ type Thread struct {
 	Migrated     int              // number of items that Tokens counts
 	LastSeq      int64            // thread position of the newest item
 	Subagents    int
+	Untouched    bool   // a fork that adds nothing to what it inherits
 	BaseMissing  string // rollout id of a base that isn't here; empty if complete
 }
 
