@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // Summary is what a run that ends has done.
@@ -50,10 +52,23 @@ func CatchUp(ctx context.Context, opt Options) error {
 // brings everything up to date. Refs stay valid; threads whose files are gone,
 // receipts and names are kept.
 func Rebuild(ctx context.Context, opt Options, threadIDs []string) (Summary, error) {
+	// Who asks for this has a reason: the cache is looked over first.
+	if err := markSuspect(opt.Config); err != nil {
+		return Summary{}, err
+	}
 	return once(ctx, opt, true, func(e *engine) error { return e.db.Forget(ctx, threadIDs) })
 }
 
-func once(ctx context.Context, opt Options, publish bool, before func(*engine) error) (s Summary, err error) {
+// once is one run that ends. Damage that it meets is healed by a second.
+func once(ctx context.Context, opt Options, publish bool, before func(*engine) error) (Summary, error) {
+	s, err := single(ctx, opt, publish, before)
+	if errors.Is(err, store.ErrDamaged) {
+		s, err = single(ctx, opt, publish, before)
+	}
+	return s, err
+}
+
+func single(ctx context.Context, opt Options, publish bool, before func(*engine) error) (s Summary, err error) {
 	if noHome(opt.Config.CodexHomes) {
 		s.Missing = opt.Config.CodexHomes
 		return s, fmt.Errorf("%w at %s", ErrNoHome, strings.Join(opt.Config.CodexHomes, " or "))
@@ -63,7 +78,7 @@ func once(ctx context.Context, opt Options, publish bool, before func(*engine) e
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = errors.Join(err, e.close(ctx)) }()
+	defer func() { err = e.suspect(errors.Join(err, e.close(ctx))) }()
 	if before != nil {
 		if err := before(e); err != nil {
 			return s, err

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
@@ -79,6 +80,9 @@ func (e *engine) open(ctx context.Context) error {
 		return err
 	}
 	e.db = db
+	if err := os.Remove(filepath.Join(e.opt.Config.Run(), suspectFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, db.Close())
+	}
 	if err := db.SetMeta(ctx, cleanKey, "no"); err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -89,11 +93,13 @@ func (e *engine) open(ctx context.Context) error {
 	return nil
 }
 
-// checked looks for damage if the last writer did not end by itself. On an
-// error db is closed.
+// checked looks for damage if the last writer did not end by itself, or if
+// somebody met damage. On an error db is closed.
 func (e *engine) checked(ctx context.Context, db *store.DB) error {
+	mark := filepath.Join(e.opt.Config.Run(), suspectFile)
+	_, marked := os.Stat(mark)
 	clean, err := db.Meta(ctx, cleanKey)
-	if err == nil && clean == "no" {
+	if err == nil && (clean == "no" || marked == nil) {
 		err = db.Check(ctx)
 	}
 	if err != nil {
@@ -101,6 +107,28 @@ func (e *engine) checked(ctx context.Context, db *store.DB) error {
 	}
 	return nil
 }
+
+// suspectFile asks the next writer to look the whole cache over: most damage
+// shows only where it is read.
+const suspectFile = "suspect"
+
+// Suspect asks the next run to look the cache over, if err tells of damage. It
+// gives err back.
+func Suspect(c config.Config, err error) error {
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	return errors.Join(err, markSuspect(c))
+}
+
+func markSuspect(c config.Config) error {
+	if err := os.MkdirAll(c.Run(), 0o700); err != nil {
+		return fmt.Errorf("mark the cache for a check: %w", err)
+	}
+	return os.WriteFile(filepath.Join(c.Run(), suspectFile), nil, 0o600)
+}
+
+func (e *engine) suspect(err error) error { return Suspect(e.opt.Config, err) }
 
 // close leaves a clean cache behind. It does so even if ctx has ended.
 func (e *engine) close(ctx context.Context) error {

@@ -59,7 +59,36 @@ func newPublisher(ctx context.Context, e *engine) (*publisher, error) {
 	if _, err := drop.Sweep(ctx, time.Now().Add(-sweepAge)); err != nil {
 		return nil, errors.Join(err, drop.Close())
 	}
+	if err := forgetMissing(ctx, e.db, drop); err != nil {
+		return nil, errors.Join(err, drop.Close())
+	}
 	return &publisher{e: e, drop: drop, wake: make(chan struct{}, 1), due: map[string]time.Time{}}, nil
+}
+
+// forgetMissing forgets the receipts of files that aren't there in a folder that
+// isn't ours yet: it was moved, or deleted as a whole. A single file that
+// someone deleted comes back with its thread's next turn only.
+func forgetMissing(ctx context.Context, db *store.DB, drop *sink.Drop) error {
+	begun, err := drop.Begun()
+	if err != nil || begun {
+		return err
+	}
+	receipts, err := db.Receipts(ctx, drop.Name())
+	if err != nil {
+		return err
+	}
+	for id, r := range receipts {
+		there, err := drop.Has(r.Name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			if err := db.ForgetReceipt(ctx, drop.Name(), id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // changed tells that a thread has something new. It never waits: what is live
@@ -109,6 +138,9 @@ func (p *publisher) run(ctx context.Context) (err error) {
 			wrote, err := p.writeDue(ctx, time.Now())
 			if err == nil && !indexes.IsZero() && !time.Now().Before(indexes) {
 				indexes, err = time.Time{}, p.indexes(ctx)
+			}
+			if errors.Is(err, store.ErrDamaged) {
+				return err
 			}
 			if err != nil && ctx.Err() == nil {
 				p.failed(err)
@@ -179,54 +211,72 @@ func (p *publisher) writeDue(ctx context.Context, now time.Time) (wrote bool, er
 			p.due[id] = now // again after the pause
 			return wrote, err
 		}
-		wrote = wrote || w
+		wrote = wrote || w != publishedBefore
 	}
 	return wrote, nil
 }
 
-// publish renews a thread's packs and its document; false if the document is
-// as it was.
-func (p *publisher) publish(ctx context.Context, id string) (wrote bool, err error) {
+// outcome is what publish did.
+type outcome uint8
+
+const (
+	publishedBefore outcome = iota + 1 // nothing new
+	publishedSame                      // the document is as it was, or somebody's own
+	publishedNew                       // the document was written
+)
+
+// publish renews a thread's packs and its document.
+func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	rev, err := p.e.db.Rev(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
+		return publishedBefore, nil
 	}
 	if err != nil {
-		return false, err
+		return publishedBefore, err
 	}
 	last, err := p.e.db.Receipt(ctx, p.drop.Name(), id)
 	if err != nil {
-		return false, err
+		return publishedBefore, err
 	}
-	if last.Rev == rev || (last.Name != "" && !last.Managed) {
-		return false, nil
+	if last.Rev == rev {
+		return publishedBefore, nil
+	}
+	if last.Name != "" && !last.Managed {
+		last.Rev = rev // the file is somebody's own; what the indexes say of the thread is not
+		return publishedSame, p.e.db.SaveReceipt(ctx, last)
 	}
 	v, err := p.e.pipe.View(ctx, id)
 	if err != nil {
-		return false, err
+		return publishedBefore, err
 	}
 	if v.Thread.Subagent || v.Thread.Turns == 0 {
-		return false, nil // no document for what no person asked for
+		return publishedBefore, nil // no document for what no person asked for
 	}
 	if err := p.e.pipe.Pack(ctx, v); err != nil {
-		return false, fmt.Errorf("select from thread %s: %w", id, err)
+		return publishedBefore, fmt.Errorf("select from thread %s: %w", id, err)
 	}
 	data, err := p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
 	if err != nil {
-		return false, fmt.Errorf("write memory of thread %s: %w", id, err)
+		return publishedBefore, fmt.Errorf("write memory of thread %s: %w", id, err)
 	}
 	r, err := p.drop.Put(ctx, sink.Artifact{
-		ThreadID: id, Workspace: v.Thread.Workspace, Name: pipeline.MemoryName(v, time.Local), Data: data,
+		ThreadID: id, Workspace: pipeline.RedactText(v.Thread.Workspace), Name: pipeline.MemoryName(v, time.Local), Data: data,
 		Last: sink.Receipt{Sink: p.drop.Name(), ThreadID: id, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)},
 	})
 	if err != nil {
-		return false, err
+		return publishedBefore, err
+	}
+	if r.State == sink.StateEdited {
+		p.e.log.Info("a memory file was edited and is left alone from now on", "path", r.Path)
 	}
 	err = p.e.db.SaveReceipt(ctx, store.Receipt{
 		Sink: p.drop.Name(), ThreadID: id, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Rev: rev,
 		Managed: r.State != sink.StateEdited, Written: time.Now(),
 	})
-	return r.State == sink.StateWritten, err
+	if r.State == sink.StateWritten {
+		return publishedNew, err
+	}
+	return publishedSame, err
 }
 
 // indexes renews the lists of sessions.
@@ -256,7 +306,7 @@ func (p *publisher) indexes(ctx context.Context) error {
 
 func entry(t transcript.Thread, r store.Receipt) sink.Entry {
 	return sink.Entry{
-		ThreadID: t.ID, Workspace: t.Workspace, Title: pipeline.RedactText(t.Title), State: t.State,
+		ThreadID: t.ID, Workspace: pipeline.RedactText(t.Workspace), Title: pipeline.RedactText(t.Title), State: t.State,
 		Created: t.Created.Local(), Updated: t.Updated.Local(), Turns: t.Turns, Tokens: t.Tokens["o200k_base"], Model: t.Model, Path: r.Name,
 	}
 }
@@ -286,11 +336,11 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	for _, id := range ids {
-		wrote, err := p.publish(ctx, id)
+		did, err := p.publish(ctx, id)
 		if err != nil {
 			return n, err
 		}
-		if wrote {
+		if did == publishedNew {
 			n++
 		}
 	}

@@ -21,13 +21,34 @@ const (
 	pauseFull = 5 * time.Second
 )
 
+// heals is how often a run starts again by itself with a new cache before it
+// gives up.
+const heals = 3
+
+// errReplaced says that the cache's file is no longer the one we write to.
+var errReplaced = errors.New("the cache was deleted or replaced")
+
 // Run brings everything up to date and keeps it so until ctx ends; then it
-// returns nil. *LockedError if another process does so already.
-func Run(ctx context.Context, opt Options) (err error) {
+// returns nil. A cache that is found damaged, or was taken away, is made anew
+// from the rollouts. *LockedError if another process does so already.
+func Run(ctx context.Context, opt Options) error {
+	for n := 1; ; n++ {
+		err := run(ctx, opt)
+		if n > heals || !errors.Is(err, errReplaced) && !errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+		if opt.Log != nil {
+			opt.Log.Warn("the cache is made anew", "err", err)
+		}
+	}
+}
+
+func run(ctx context.Context, opt Options) (err error) {
 	e, err := start(ctx, opt, roleDaemon)
 	if err != nil {
 		return err
 	}
+	defer func() { err = e.suspect(err) }()
 	defer func() { err = errors.Join(err, e.close(ctx)) }()
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
@@ -127,6 +148,9 @@ func (e *engine) intake(ctx context.Context, changes <-chan watch.Change, pub *p
 				}
 				err = e.change(ctx, c, pub)
 			}
+			if errors.Is(err, store.ErrDamaged) {
+				return err
+			}
 			if err != nil && ctx.Err() == nil {
 				// The file is named in status with its reason; the others go on.
 				e.log.Warn("a rollout can't be read", "path", c.File.Path, "err", err)
@@ -184,6 +208,9 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 				e.log.Warn("can't say how the daemon is", "err", err)
 			}
 			said = now
+		}
+		if e.db.Replaced() {
+			return errReplaced
 		}
 		if v, err := e.db.Commits(ctx); err == nil && v != version {
 			version = v

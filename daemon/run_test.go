@@ -1,12 +1,14 @@
 package daemon_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,10 +84,11 @@ func (p *place) start() (stop func() error) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	done := make(chan error, 1)
 	ready := make(chan struct{})
+	var once sync.Once // a run that heals its cache gets ready twice
 	opt := p.opt
 	opt.Progress = func(g daemon.Progress) {
 		if g.Phase == daemon.PhaseWatch {
-			close(ready)
+			once.Do(func() { close(ready) })
 		}
 	}
 	go func() { done <- daemon.Run(ctx, opt) }()
@@ -350,5 +353,115 @@ func TestCopiesAreNoFailure(t *testing.T) {
 	s, err := daemon.Once(t.Context(), p.opt)
 	if err != nil || s.Items != 2 || len(s.NotFullyRead) != 0 || len(s.Copies) != 1 || s.Copies[0].Path != path+".zst" {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestCacheTakenAwayIsMadeAnew(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	p.write(b, -1)
+	stop := p.start()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(p.opt.Config.DB() + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	b.User("second question").Assistant("second answer").End()
+	p.write(b, -1)
+	p.until("the cache is there again, with everything", func() bool {
+		db, err := store.OpenReader(t.Context(), p.opt.Config.DB())
+		if err != nil {
+			return false
+		}
+		defer db.Close()
+		return p.said(db, b.ThreadID()) == "question|answer|second question|second answer"
+	})
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDamageInTheMiddleIsFoundByRebuild(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	for i := range 300 {
+		b.User(fmt.Sprint("question ", i)).Assistant(strings.Repeat("answer ", 100)).End()
+	}
+	p.write(b, -1)
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(p.opt.Config.DB(), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(bytes.Repeat([]byte("damage! "), int(st.Size()/16)), st.Size()/4&^4095); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := daemon.Rebuild(t.Context(), p.opt, nil)
+	if err != nil || s.Items != 600 || s.SetAside == "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err = daemon.Once(t.Context(), p.opt); err != nil || s.SetAside != "" || s.Lines != 0 {
+		t.Errorf("once more: %+v, %v", s, err)
+	}
+}
+
+func TestMovedDropFolderIsFilled(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	p.write(b, -1)
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	p.opt.Config.MemoryDir = filepath.Join(t.TempDir(), "elsewhere")
+	s, err := daemon.Once(t.Context(), p.opt)
+	if files, _ := p.memory(); err != nil || s.Written != 1 || len(files) != 1 {
+		t.Errorf("%d files, %+v, %v", len(files), s, err)
+	}
+	// One file that the user deletes stays away until there is something new.
+	files, _ := p.memory()
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = daemon.Once(t.Context(), p.opt); err != nil || s.Written != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestEditedFileIsLeftAlone(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	p.write(b, -1)
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	files, text := p.memory()
+	if err := os.WriteFile(files[0], []byte(text+"my own note\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"second", "third"} {
+		b.User(n + " question").Assistant(n + " answer").End()
+		p.write(b, -1)
+		if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, now := p.memory(); now != text+"my own note\n" {
+		t.Errorf("the file was touched:\n%s", now)
+	}
+	index, err := os.ReadFile(filepath.Join(p.opt.Config.MemoryDir, "index.json"))
+	if err != nil || !strings.Contains(string(index), `"turns": 3`) {
+		t.Errorf("the index is old: %s, %v", index, err)
 	}
 }

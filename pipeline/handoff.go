@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -62,7 +63,15 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 
 	name, budget := q.Strategy, q.Budget
 	if name == "" && budget == 0 && d.Verdict == decide.Direct {
-		return whole(in, d, v.Thread)
+		h, err := whole(in, d, v.Thread)
+		if err != nil || fits(h, format) {
+			return h, err
+		}
+		// The words fit, what stands around them doesn't: no hand-over is
+		// larger than the room.
+		d.Verdict, d.Strategy = decide.Compress, decide.Shrunk
+		name, budget = decide.Shrunk.String(), budgetOf(d)
+		d.Budget = &budget
 	}
 	if budget == 0 {
 		budget = budgetOf(d)
@@ -71,7 +80,10 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 		name = strategyFor(d, v.Thread, budget)
 	}
 	if name == "whole" {
-		return whole(in, d, v.Thread)
+		if h, err := whole(in, d, v.Thread); err != nil || h.Tokens <= budget {
+			return h, err
+		}
+		name = decide.Shrunk.String()
 	}
 	s, err := compress.ByName(name)
 	if err != nil {
@@ -88,6 +100,20 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 	}
 	d.KeptTokens, d.KeptMessages, d.OmittedMessages = sel.Tokens, sel.KeptMessages, sel.OmittedMessages
 	return Handoff{Decision: d, Strategy: name, Text: text, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages}, nil
+}
+
+// perMessage is what a chat format adds to each message's own tokens.
+const perMessage = 8
+
+// fits tells whether a whole conversation, as written in the format, keeps to
+// the target's room. The chat formats are JSON for a program: what counts there
+// are the messages in it.
+func fits(h Handoff, format compress.Format) bool {
+	n := h.Tokens
+	if format == compress.FormatOpenAI || format == compress.FormatAnthropic {
+		n = h.Decision.SessionTokens + perMessage*h.Kept
+	}
+	return int(math.Ceil(float64(n)*max(h.Decision.Factor, 1))) <= h.Decision.Room
 }
 
 // budgetOf is what the hand-over may count: the decision's, or for a thread

@@ -125,6 +125,7 @@ type sums struct {
 	Migrated int    `json:"m"`
 	Items    int64  `json:"n"` // positions used, dead ones included
 	Turns    int    `json:"t"`
+	Damaged  int    `json:"d"` // lines; not all have a row
 }
 
 func (s *sums) add(t sums) {

@@ -212,8 +212,15 @@ func (w *commit) turns() error {
 	return nil
 }
 
+// maxDamageRows bounds how many damaged lines of a file are named; all are
+// counted.
+const maxDamageRows = 200
+
 func (w *commit) oddities() error {
 	for _, d := range w.b.Delta.Damage {
+		if w.sums.Damaged++; w.sums.Damaged > maxDamageRows {
+			continue
+		}
 		if err := w.exec("INSERT OR REPLACE INTO damage VALUES(?,?,?,?,?,?,?)", w.row, d.Line, d.Offset, d.Size, d.Cause, d.Detail, d.Salvaged); err != nil {
 			return err
 		}

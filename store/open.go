@@ -57,6 +57,7 @@ type DB struct {
 	sql    *sql.DB // writes; of a reader the same as read
 	read   *sql.DB
 	path   string
+	file   os.FileInfo // of path when it was opened
 	writer bool
 	now    func() time.Time
 }
@@ -146,7 +147,11 @@ func connect(path string, q url.Values, conns int) (*DB, error) {
 	}
 	s.SetMaxOpenConns(conns)
 	s.SetMaxIdleConns(conns)
-	return &DB{sql: s, read: s, path: path, now: time.Now}, nil
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open cache: %w", err), s.Close())
+	}
+	return &DB{sql: s, read: s, path: path, file: st, now: time.Now}, nil
 }
 
 // gate refuses files that aren't ours or are too new, and migrates old ones.
@@ -211,6 +216,13 @@ func (db *DB) Close() error {
 func (db *DB) Commits(ctx context.Context) (n int64, err error) {
 	err = db.sql.QueryRowContext(ctx, "SELECT total_changes()").Scan(&n)
 	return n, db.wrap("count changes", err)
+}
+
+// Replaced tells whether the path no longer leads to the open file: what is
+// written then is lost.
+func (db *DB) Replaced() bool {
+	st, err := os.Stat(db.path)
+	return err != nil || !os.SameFile(st, db.file)
 }
 
 // Path is where the cache lies.

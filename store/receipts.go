@@ -25,6 +25,12 @@ func (db *DB) SaveReceipt(ctx context.Context, r Receipt) error {
 	return db.wrap("save a receipt", err)
 }
 
+// ForgetReceipt forgets what a sink wrote for a thread.
+func (db *DB) ForgetReceipt(ctx context.Context, sink, threadID string) error {
+	_, err := db.sql.ExecContext(ctx, "DELETE FROM receipt WHERE sink=? AND thread_id=?", sink, threadID)
+	return db.wrap("forget a receipt", err)
+}
+
 // Receipt gives what a sink wrote for a thread; the zero Receipt if nothing.
 func (db *DB) Receipt(ctx context.Context, sink, threadID string) (r Receipt, err error) {
 	var written int64
@@ -57,11 +63,11 @@ func (db *DB) Receipts(ctx context.Context, sink string) (map[string]Receipt, er
 	return out, db.wrap("list receipts", rows.Err())
 }
 
-// Unpublished gives the threads whose newest revision a sink hasn't written,
-// oldest change first. Threads that another thread spawned are left out.
+// Unpublished gives the threads whose newest revision a sink hasn't seen, oldest
+// change first. Threads that another thread spawned are left out.
 func (db *DB) Unpublished(ctx context.Context, sink string) ([]string, error) {
 	rows, err := db.read.QueryContext(ctx, `SELECT t.thread_id FROM thread t LEFT JOIN receipt r ON r.thread_id=t.thread_id AND r.sink=?
-		WHERE t.subagent=0 AND (r.rev IS NULL OR (r.rev<>t.rev AND r.managed=1)) ORDER BY t.updated_ns`, sink)
+		WHERE t.subagent=0 AND (r.rev IS NULL OR r.rev<>t.rev) ORDER BY t.updated_ns`, sink)
 	if err != nil {
 		return nil, db.wrap("list unpublished threads", err)
 	}

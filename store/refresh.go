@@ -158,26 +158,25 @@ func describe(t *transcript.Thread, segs []segment) {
 // ownRollouts adds up over all files of the thread, abandoned branches
 // included: what was spent was spent.
 func (db *DB) ownRollouts(ctx context.Context, tx *sql.Tx, t *transcript.Thread) error {
-	rows, err := tx.QueryContext(ctx, `SELECT facts,
-			(SELECT coalesce(sum(count),0) FROM unknown u WHERE u.rollout=r.id), (SELECT count(*) FROM damage d WHERE d.rollout=r.id)
-		FROM rollout r WHERE thread_id=? ORDER BY stamp, rollout_id`, t.ID)
+	rows, err := tx.QueryContext(ctx, `SELECT facts, sums, (SELECT coalesce(sum(count),0) FROM unknown u WHERE u.rollout=r.id) FROM rollout r WHERE thread_id=? ORDER BY stamp, rollout_id`, t.ID)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	var inherited transcript.Usage
 	for n := 0; rows.Next(); n++ {
-		var text string
-		var unknown, damaged int
-		if err := rows.Scan(&text, &unknown, &damaged); err != nil {
+		var text, own string
+		var unknown int
+		if err := rows.Scan(&text, &own, &unknown); err != nil {
 			return err
 		}
 		var f transcript.Facts
-		if err := json.Unmarshal([]byte(text), &f); err != nil {
+		var s sums
+		if err := errors.Join(json.Unmarshal([]byte(text), &f), json.Unmarshal([]byte(own), &s)); err != nil {
 			return fmt.Errorf("read facts: %w", err)
 		}
 		t.Counts.Unknown += unknown
-		t.Counts.DamagedLines += damaged
+		t.Counts.DamagedLines += s.Damaged
 		t.OwnUsage = t.OwnUsage.Plus(f.Usage)
 		t.ModelCalls += f.ModelCalls
 		if n == 0 {

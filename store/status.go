@@ -44,13 +44,14 @@ type Problem struct {
 	ThreadID   string
 	State      FileState
 	Reason     string
-	Damage     []transcript.Damage
+	Damage     []transcript.Damage // the first ones
+	Damaged    int                 // all damaged lines
 	Unknown    []transcript.Unknown
 }
 
 // Problems names every file that was not fully read.
 func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason FROM rollout r
+	rows, err := db.read.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason, coalesce(json_extract(sums,'$.d'),0) FROM rollout r
 		WHERE state=2 OR EXISTS(SELECT 1 FROM damage d WHERE d.rollout=r.id) OR EXISTS(SELECT 1 FROM unknown u WHERE u.rollout=r.id) ORDER BY path`)
 	if err != nil {
 		return nil, db.wrap("list problems", err)
@@ -61,7 +62,7 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 	for rows.Next() {
 		var p Problem
 		var id int64
-		if err := rows.Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason); err != nil {
+		if err := rows.Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason, &p.Damaged); err != nil {
 			return nil, db.wrap("list problems", err)
 		}
 		out, ids = append(out, p), append(ids, id)
@@ -81,8 +82,8 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
 	var p Problem
 	var id int64
-	err := db.read.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason FROM rollout WHERE rollout_id=?", rolloutID).
-		Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason)
+	err := db.read.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason, coalesce(json_extract(sums,'$.d'),0) FROM rollout WHERE rollout_id=?", rolloutID).
+		Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason, &p.Damaged)
 	if err != nil {
 		return p, db.wrap("read oddities", err)
 	}

@@ -349,3 +349,19 @@ func TestGates(t *testing.T) {
 		t.Errorf("mode %v %v", st.Mode(), err)
 	}
 }
+
+func TestDamageIsCountedButNotAllNamed(t *testing.T) {
+	db, _ := open(t)
+	b := script(parentID, parentID, 1, "u:one")
+	for i := range 1000 {
+		b.Delta.Damage = append(b.Delta.Damage, transcript.Damage{Line: int64(i + 10), Offset: int64(i), Cause: "not-json"})
+	}
+	commit(t, db, b)
+	if got := thread(t, db, parentID).Counts.DamagedLines; got != 1000 {
+		t.Errorf("%d damaged lines", got)
+	}
+	ps, err := db.Problems(t.Context())
+	if err != nil || len(ps) != 1 || ps[0].Damaged != 1000 || len(ps[0].Damage) >= 1000 || len(ps[0].Damage) == 0 {
+		t.Errorf("%d files, %v", len(ps), err)
+	}
+}

@@ -192,3 +192,23 @@ func reserved(name string) bool {
 	}
 	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
 }
+
+// Begun tells whether indexes were ever written to the folder: else it is new,
+// or was emptied.
+func (d *Drop) Begun() (bool, error) { return d.lies("index.json") }
+
+// Has tells whether a document lies at the path of a receipt.
+func (d *Drop) Has(name string) (bool, error) {
+	if err := checkPath(name); err != nil {
+		return false, fmt.Errorf("look for %q: %w", name, err)
+	}
+	return d.lies(name)
+}
+
+func (d *Drop) lies(name string) (bool, error) {
+	_, err := d.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
