@@ -92,7 +92,7 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 	in.BudgetTokens = budget
 	sel, err := s.Select(in)
 	if err != nil {
-		return Handoff{Decision: d}, fmt.Errorf("select %s within %d tokens: %w", name, budget, err)
+		return Handoff{Decision: d}, err
 	}
 	text, err := sel.Render(format)
 	if err != nil {
@@ -167,7 +167,7 @@ func RedactText(s string) string { return redact.Text(s) }
 func Redacted(ms []transcript.Message) []transcript.Message {
 	out := make([]transcript.Message, len(ms))
 	for i, m := range ms {
-		m.Text, m.Args = redact.Text(m.Text), redact.Text(m.Args)
+		m.Text, m.Args, m.Name = redact.Text(m.Text), redact.Text(m.Args), redact.Text(m.Name)
 		out[i] = m
 	}
 	return out

@@ -10,9 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -68,11 +70,9 @@ type Env func(string) string
 // names it.
 func Load(fl Flags, env Env) (Config, error) {
 	var c Config
-	user, err := userHome(env)
-	if err != nil {
-		return c, err
-	}
-	home := first(fl.Home, env("SESSION_MIGRATOR_HOME"), filepath.Join(user, ".session-migrator"))
+	var err error
+	user := userHome(env)
+	home := first(fl.Home, env("SESSION_MIGRATOR_HOME"), "~/.session-migrator")
 	if c.Home, err = absolute(home, user); err != nil {
 		return c, err
 	}
@@ -88,7 +88,7 @@ func Load(fl Flags, env Env) (Config, error) {
 		homes = f.CodexHomes
 	}
 	if len(homes) == 0 {
-		homes = []string{filepath.Join(user, ".codex")}
+		homes = []string{"~/.codex"}
 	}
 	for _, h := range homes {
 		abs, err := absolute(h, user)
@@ -120,12 +120,93 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		if pe, ok := errors.AsType[toml.ParseError](err); ok {
 			return f, fmt.Errorf("read settings %s, line %d: %s", c.File, pe.Position.Line, pe.Message)
 		}
-		return f, fmt.Errorf("read settings %s: %w", c.File, err)
+		return f, fmt.Errorf("read settings %s: %w", c.File, wrongType(string(text), err))
+	}
+	if kind := m.Type("models"); kind != "" && kind != "Hash" { // the decoder takes anything for an empty map
+		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
 		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}", c.File, unknown[0].String())
 	}
 	return f, nil
+}
+
+// wrongType says what the first setting of a wrong type should be, in the words
+// of the file. The decoder's error speaks of Go's types; it is given where no
+// setting is found that it can be about.
+func wrongType(text string, err error) error {
+	var all map[string]any
+	if _, mapErr := toml.Decode(text, &all); mapErr != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if wrong := wrongIn(key, all[key]); wrong != "" {
+			return errors.New(wrong)
+		}
+	}
+	return err
+}
+
+const modelsTable = "models is of a wrong type; write [models.NAME] and its settings below it"
+
+func wrongIn(key string, v any) string {
+	switch key {
+	case "codex_homes", "targets":
+		return wrongList(key, v)
+	case "memory":
+		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(string); return ok || name != "dir" }, `a folder in quotes: "~/notes"`)
+	case "decide":
+		if wrong := wrongTable(key, v, func(name string, v any) bool { _, ok := v.(int64); return ok || name != "reserve" }, "a whole number of tokens"); wrong != "" {
+			return wrong
+		}
+		return wrongTable(key, v, func(name string, v any) bool { return isNumber(v) || name != "comfort" }, "a share such as 0.6")
+	case "models":
+		models, ok := v.(map[string]any)
+		if !ok {
+			return modelsTable
+		}
+		for _, name := range slices.Sorted(maps.Keys(models)) {
+			if wrong := wrongTable("models."+name, models[name], func(_ string, v any) bool { _, ok := v.(int64); return ok }, "a whole number of tokens"); wrong != "" {
+				return wrong
+			}
+		}
+	}
+	return ""
+}
+
+func wrongList(key string, v any) string {
+	list, ok := v.([]any)
+	for _, e := range list {
+		if _, text := e.(string); !text {
+			ok = false
+		}
+	}
+	if ok {
+		return ""
+	}
+	return key + ` is of a wrong type; give a list of texts in quotes: ["one", "two"]`
+}
+
+// wrongTable names the first entry of a table that isn't what it should be.
+func wrongTable(key string, v any, fits func(name string, v any) bool, want string) string {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return key + " is of a wrong type; write [" + key + "] and its settings below it"
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if !fits(name, table[name]) {
+			return key + "." + name + " is of a wrong type; give " + want
+		}
+	}
+	return ""
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
 }
 
 func (c *Config) validate() error {
@@ -136,7 +217,7 @@ func (c *Config) validate() error {
 		return fmt.Errorf("settings %s: decide.reserve is %d; give a number of tokens", c.File, c.Reserve)
 	}
 	for name, m := range c.Models {
-		if m.Context < 1024 || m.Context > 100_000_000 {
+		if m.Context < 256 || m.Context > 100_000_000 {
 			return fmt.Errorf("settings %s: models.%q.context is %d; give the window in tokens", c.File, name, m.Context)
 		}
 	}
@@ -149,24 +230,31 @@ func (c Config) DB() string { return filepath.Join(c.Home, "session-migrator.db"
 // Run is the folder of the lock and of what the daemon says of itself.
 func (c Config) Run() string { return filepath.Join(c.Home, "run") }
 
+// ErrNoUser says that a path is relative to the user's home folder and that
+// nothing tells which that is.
+var ErrNoUser = errors.New("HOME is not set")
+
 // userHome is the folder of the user, by the environment as Codex itself
-// looks for it.
-func userHome(env Env) (string, error) {
+// looks for it; empty if it says nothing.
+func userHome(env Env) string {
 	names := []string{"HOME", "USERPROFILE"}
 	if runtime.GOOS == "windows" {
 		names = []string{"USERPROFILE", "HOME"}
 	}
 	for _, n := range names {
 		if v := env(n); v != "" {
-			return v, nil
+			return v
 		}
 	}
-	return "", errors.New("find the user's home folder: HOME is not set; set it, or give --home and --codex-home")
+	return ""
 }
 
 // absolute expands a leading ~ and makes the path absolute.
 func absolute(p, user string) (string, error) {
 	if p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`) {
+		if user == "" {
+			return "", fmt.Errorf("find %s: %w", p, ErrNoUser)
+		}
 		p = filepath.Join(user, p[1:])
 	}
 	abs, err := filepath.Abs(p)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,8 +60,15 @@ func TestDataFolder(t *testing.T) {
 	if c, err = config.Load(config.Flags{Home: "/d"}, env(map[string]string{"HOME": "/u", "SESSION_MIGRATOR_HOME": "/e"})); err != nil || c.Home != "/d" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err = config.Load(config.Flags{}, env(nil)); err == nil || !strings.Contains(err.Error(), "HOME") {
+	if _, err = config.Load(config.Flags{}, env(nil)); !errors.Is(err, config.ErrNoUser) || !strings.Contains(err.Error(), "HOME") {
 		t.Errorf("no home folder: %v", err)
+	}
+	if _, err = config.Load(config.Flags{Home: "/d"}, env(nil)); !errors.Is(err, config.ErrNoUser) {
+		t.Errorf("no home folder to find the Codex home in: %v", err)
+	}
+	c, err = config.Load(config.Flags{Home: "/d", CodexHomes: []string{"/c"}}, env(nil))
+	if err != nil || c.Home != "/d" || !slices.Equal(c.CodexHomes, []string{"/c"}) || c.MemoryDir != "/d/memory" {
+		t.Errorf("all folders given, and still a home folder is wanted: %+v, %v", c, err)
 	}
 }
 
@@ -71,7 +79,16 @@ func TestWrongSettingsSayWhere(t *testing.T) {
 		{"comfort", "[decide]\ncomfort = 2.0\n", "decide.comfort"},
 		{"reserve", "[decide]\nreserve = -1\n", "decide.reserve"},
 		{"window", "[models.\"gpt-9\"]\ncontext = 12\n", "gpt-9"},
-		{"type", "targets = 3\n", "targets"},
+		{"number for a list", "targets = 3\n", `targets is of a wrong type; give a list of texts in quotes`},
+		{"numbers in a list", "codex_homes = [1]\n", `codex_homes is of a wrong type; give a list of texts in quotes`},
+		{"text for a number", "[decide]\nreserve = \"much\"\n", "decide.reserve is of a wrong type; give a whole number of tokens"},
+		{"text for a share", "[decide]\ncomfort = \"0.6\"\n", "decide.comfort is of a wrong type; give a share such as 0.6"},
+		{"whole number for a share", "[decide]\ncomfort = 1\nreserve = 1.5\n", "decide.reserve is of a wrong type"},
+		{"number for a folder", "[memory]\ndir = 3\n", "memory.dir is of a wrong type; give a folder in quotes"},
+		{"list for a table", "memory = [\"a\"]\n", "write [memory] and its settings below it"},
+		{"number for models", "models = 3\n", "write [models.NAME] and its settings below it"},
+		{"number for a model", "models.a = 3\n", "write [models.a] and its settings below it"},
+		{"share for a window", "[models.a]\ncontext = 1.5\n", "models.a.context is of a wrong type; give a whole number of tokens"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.toml")
@@ -79,6 +96,9 @@ func TestWrongSettingsSayWhere(t *testing.T) {
 			_, err := config.Load(config.Flags{File: path}, env(map[string]string{"HOME": "/u"}))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("got %v, want it to name %q and the file", err, c.want)
+			}
+			if err != nil && (strings.Contains(err.Error(), "int64") || strings.Contains(err.Error(), "destination")) {
+				t.Errorf("%v speaks of Go's types", err)
 			}
 		})
 	}

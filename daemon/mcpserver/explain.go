@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -29,6 +30,15 @@ func (s *server) explain(err error) (text string, ours bool) {
 	if e, ok := errors.AsType[*store.ChangedError](err); ok {
 		return fmt.Sprintf("The text behind %s is not the one it was stored with; the cache must be rebuilt: `session-migrator rebuild`.", e.Ref), false
 	}
+	// The error of package compress, by what it can say.
+	if e, ok := errors.AsType[interface {
+		error
+		TooSmall() (budget, need int)
+	}](err); ok {
+		budget, need := e.TooSmall()
+		return fmt.Sprintf("Not even the newest message fits, cut as it is: the room for it is %s tokens, it needs %s. Give a model with a larger window, or less reserve_tokens.",
+			grouped(max(0, budget)), grouped(need)), false
+	}
 	switch {
 	case errors.Is(err, store.ErrNone):
 		return "No session cache yet: the daemon has never run for this user. Start it with `session-migrator run` (or bring the cache up to date once with `session-migrator run --once`). " +
@@ -36,13 +46,13 @@ func (s *server) explain(err error) (text string, ours bool) {
 	case errors.Is(err, store.ErrBusy):
 		return "The cache is busy (3 tries in 1 s). Try again.", false
 	case errors.Is(err, store.ErrDamaged):
-		return "The cache is damaged; the daemon rebuilds it at its next start (`session-migrator doctor`).", false
+		return "The cache is damaged. `session-migrator rebuild` sets it aside and makes it anew from the rollouts; a running daemon does so by itself.", false
 	case errors.Is(err, store.ErrForeign):
-		return "The file in the cache's place is not a session-migrator cache (`session-migrator doctor`).", false
+		return "The file in the cache's place is not a session-migrator cache. `session-migrator run --once` moves it aside.", false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "The call was cancelled.", false
 	}
-	return "This is a fault of session-migrator: " + clip(oneLine(err.Error()), 400) + ". `session-migrator doctor` may tell more.", true
+	return "This is a fault of session-migrator: " + clip(oneLine(pipeline.RedactText(err.Error())), 400) + ". `session-migrator status` may tell more.", true
 }
 
 // oneLine keeps foreign text from making lines of its own.

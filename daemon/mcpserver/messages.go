@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"unicode/utf8"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -36,7 +37,7 @@ func messageLines(ms []transcript.Message, most int) ([]byte, error) {
 	var out []byte
 	for i := range ms {
 		m := &ms[i]
-		l := messageLine{Seq: m.Position, Role: m.Role.String(), Name: clip(m.Name, 100), CallID: clip(m.CallID, 100),
+		l := messageLine{Seq: m.Position, Role: m.Role.String(), Name: clip(pipeline.RedactText(m.Name), 100), CallID: clip(pipeline.RedactText(m.CallID), 100),
 			Turn: m.ThreadTurn, Time: stamp(m.Time), Tokens: m.Tokens, Images: m.Images, Ref: m.Ref, Inherited: m.Inherited}
 		if m.HasExit {
 			l.Exit = &m.ExitCode

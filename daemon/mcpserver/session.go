@@ -89,10 +89,11 @@ func (s *server) home() string {
 }
 
 func (s *server) homeShown() string {
+	home := s.deps.Cwd
 	if s.workspace != "" {
-		return transcript.ShownPath(s.deps.Workspace)
+		home = s.deps.Workspace
 	}
-	return transcript.ShownPath(s.deps.Cwd)
+	return pipeline.RedactText(transcript.ShownPath(home))
 }
 
 // newest names the newest thread that may be seen; empty if there is none.
@@ -108,7 +109,7 @@ func (s *server) newest(ctx context.Context, h *handle, who caller) (string, err
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s (%q, %s)", t.ID, titleOf(t.Title), t.Cwd), nil
+	return fmt.Sprintf("%s (%q, %s)", t.ID, titleOf(t.Title), oneLine(pipeline.RedactText(t.Cwd))), nil
 }
 
 func (s *server) noSession(ctx context.Context, h *handle, arg string, who caller) error {
@@ -168,8 +169,12 @@ func lookUp(p *pipeline.Pipeline, name string) (capacity.Model, error) {
 	m, err := p.Table().Lookup(name)
 	if errors.Is(err, capacity.ErrUnknown) {
 		shown := clip(oneLine(name), 80)
-		bare, _, _ := strings.Cut(shown, "@") // a window that makes no sense
+		bare := shown
 		text := fmt.Sprintf("Unknown model %q.", shown)
+		if errors.Is(err, capacity.ErrWindow) {
+			bare, _, _ = strings.Cut(shown, "@")
+			text = fmt.Sprintf("Unknown model %q: %s.", shown, clip(oneLine(m.Note), 160))
+		}
 		if near := p.Table().Closest(name, 3); len(near) > 0 {
 			text += " Closest: " + strings.Join(near, ", ") + "."
 		}

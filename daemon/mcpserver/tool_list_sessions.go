@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -200,8 +201,8 @@ func (s *server) workspaceArg(c call) (string, error) {
 }
 
 func (s *server) sessionRow(ctx context.Context, h *handle, t *transcript.Thread, target string) (sessionRow, error) {
-	row := sessionRow{SessionID: t.ID, Title: titleOf(t.Title), Workspace: t.Cwd, Updated: stamp(t.Updated),
-		Tokens: t.Tokens["o200k_base"], Turns: t.Turns, Model: t.Model, State: "idle"}
+	row := sessionRow{SessionID: t.ID, Title: titleOf(t.Title), Workspace: pipeline.RedactText(t.Cwd), Updated: stamp(t.Updated),
+		Tokens: t.Tokens["o200k_base"], Turns: t.Turns, Model: pipeline.RedactText(t.Model), State: "idle"}
 	switch {
 	case t.Archived:
 		row.State = "archived"
@@ -225,5 +226,5 @@ func (s *server) elsewhere(ctx context.Context, h *handle, workspace string) (st
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("No sessions match in workspace %q. All workspaces together have %d: workspace \"all\" lists them.", workspace, total), nil
+	return fmt.Sprintf("No sessions match in workspace %q. All workspaces together have %d: workspace \"all\" lists them.", pipeline.RedactText(workspace), total), nil
 }

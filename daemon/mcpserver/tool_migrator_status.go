@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -145,6 +146,6 @@ func (out *statusAnswer) report(problems []store.Problem) {
 			}
 			reason = fmt.Sprintf("%d damaged lines, %d lines of unknown kinds", len(p.Damage), unknown)
 		}
-		out.Problems = append(out.Problems, problemRow{Path: p.Path, SessionID: p.ThreadID, Reason: titleOf(reason)})
+		out.Problems = append(out.Problems, problemRow{Path: pipeline.RedactText(p.Path), SessionID: p.ThreadID, Reason: titleOf(reason)})
 	}
 }

@@ -318,7 +318,7 @@ func TestWithoutCache(t *testing.T) {
 	}{
 		{store.ErrNone, []string{"No session cache yet", "session-migrator run", "migrate_session work without it"}},
 		{store.ErrBusy, []string{"busy", "Try again"}},
-		{store.ErrDamaged, []string{"damaged", "session-migrator doctor"}},
+		{store.ErrDamaged, []string{"damaged", "session-migrator rebuild"}},
 		{store.ErrForeign, []string{"not a session-migrator cache"}},
 		{&store.NewerError{Schema: 12, Known: 11}, []string{"schema 12", "1.7 (reads up to 11)", "restart the agent"}},
 		{errors.New("odd\nthing"), []string{"fault of session-migrator", "odd thing"}},

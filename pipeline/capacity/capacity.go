@@ -51,6 +51,11 @@ const (
 // default figures.
 var ErrUnknown = errors.New("model is unknown")
 
+// ErrWindow says that a name ends in "@" and something that is no window: no
+// number of 256 to 100,000,000 tokens. Such a name is unknown too; the model
+// beside it carries the default figures, not those of the name before the "@".
+var ErrWindow = errors.New("window in the name is no number of tokens")
+
 // Model is what one model takes in on one surface. Figures are in the model's
 // own tokens.
 type Model struct {

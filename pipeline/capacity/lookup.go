@@ -1,6 +1,9 @@
 package capacity
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Windows that programs fall back to for models their own lists lack.
 const (
@@ -16,9 +19,16 @@ const (
 //
 // A name may carry a surface ("codex/gpt-5.5"), a host ("openrouter/…",
 // Bedrock and Vertex forms, "models/…"), a host's variant (":free"), and a
-// window of its own ("gpt-9@400000", "claude-sonnet-4-5[1m]").
+// window of its own ("gpt-9@400000", "gpt-9@8k", "claude-sonnet-4-5[1m]"). One
+// that is no window gives an error that is ErrWindow and ErrUnknown.
 func (t *Table) Lookup(id string) (Model, error) {
 	n := t.core.name(id)
+	if n.wrong != "" && !t.literal(n) {
+		err := &windowError{n.asked, n.wrong}
+		m := unknown(n, orElse(n.surface, SurfaceAPI))
+		m.Note = err.reason()
+		return m, err
+	}
 	m, ok := t.resolve(n)
 	if n.window > 0 && !(ok && n.long && m.Source == OriginTable && m.Window == n.window) {
 		m.Window, m.Input, m.EffectivePercent = n.window, 0, 100
@@ -31,6 +41,36 @@ func (t *Table) Lookup(id string) (Model, error) {
 		return m, fmt.Errorf("look up model %q: %w", id, ErrUnknown)
 	}
 	return m, nil
+}
+
+// windowError is what Lookup says of a name with a window that is none.
+type windowError struct{ asked, wrong string }
+
+// Error implements error.
+func (e *windowError) Error() string { return fmt.Sprintf("look up model %q: %s", e.asked, e.reason()) }
+
+// Is makes the error one of ErrWindow and of ErrUnknown: whoever knows only
+// the latter takes the default figures.
+func (e *windowError) Is(target error) bool { return target == ErrWindow || target == ErrUnknown }
+
+func (e *windowError) reason() string {
+	return fmt.Sprintf("%q is no window: want 256 to 100000000 tokens, such as @400000, @400k or @1m", e.wrong)
+}
+
+// literal says whether an id with an "@" that is no window is somebody's own
+// word: the user's, or a host's.
+func (t *Table) literal(n name) bool {
+	for _, e := range t.extra {
+		if e.name.id == n.id {
+			return true
+		}
+	}
+	for _, r := range t.hosts().rows {
+		if strings.EqualFold(r.id, n.id) && (n.host == "" || n.host == r.host) {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve goes through the steps of the package comment; its last is the

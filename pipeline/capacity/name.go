@@ -14,15 +14,17 @@ type name struct {
 	id      string // the id within the host as written, lower case
 	canon   string // the id normalised
 	window  int    // a window given in the name itself, 0 if none
+	wrong   string // what stands behind a model's name like a window but is none: "@0"
 	long    bool   // marked [1m]
 	local   bool   // a local runner's tag: its window is set there
 	foreign bool   // "somebody/model" of somebody who is in no table
 }
 
-// Sanity bounds of a window in tokens.
+// Sanity bounds of a window in tokens: the smallest that ever held a question,
+// and ten times the largest there is.
 const (
-	minWindow = 1_024
-	maxWindow = 10_000_000
+	minWindow = 256
+	maxWindow = 100_000_000
 )
 
 var (
@@ -47,9 +49,14 @@ var (
 	// regions stand between a host and an id.
 	regions = regexp.MustCompile(`^(us|eu|global|global-standard|[a-z]{2}(-gov)?-[a-z]+-\d)$`)
 
-	explicitAt      = regexp.MustCompile(`@(\d{5,8}|\d+(?:\.\d+)?[km])$`)
+	explicitAt      = regexp.MustCompile(`@(\d+|\d+(?:\.\d+)?[km])$`)
 	explicitBracket = regexp.MustCompile(`\[(\d+(?:\.\d+)?[km])\]$`)
 	explicitBedrock = regexp.MustCompile(`(-v\d+:\d+):(\d+k)$`)
+
+	// versionAt is what hosts themselves write behind "@": a snapshot's day,
+	// Vertex's numbers and words, a region; a variant may follow.
+	versionAt = regexp.MustCompile(`^(20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])|00[1-9]|0[1-9]\d|default|latest|` +
+		`us|eu|uk|jp|au|ca|sa|in|ap|apac|asia|global|[a-z]{2}(-gov)?-[a-z]+-?\d)(:[a-z]+)?$`)
 
 	bedrockRegion = regexp.MustCompile(`^(us|eu|apac|jp|au|ca|sa|in|global|us-gov)\.([a-z0-9]+\.)`)
 	bedrockVendor = regexp.MustCompile(`^(anthropic|amazon|meta|mistral|cohere|openai|qwen|deepseek|google|nvidia|minimax|moonshotai|moonshot|xai|zai|writer|ai21)\.`)
@@ -86,6 +93,10 @@ func parseName(asked string, isHost func(string) bool) name {
 	s = n.takeHost(s, isHost)
 	n.id, n.foreign = s, n.host == "" && strings.Contains(s, "/")
 	n.canon = n.canonical(s)
+	last := s[strings.LastIndexByte(s, '/')+1:]
+	if i := strings.IndexByte(last, '@'); i > 0 && !versionAt.MatchString(last[i+1:]) {
+		n.wrong = last[i:]
+	}
 	if localHosts[n.host] {
 		n.local = true
 	}
@@ -93,7 +104,8 @@ func parseName(asked string, isHost func(string) bool) name {
 }
 
 // explicitWindow takes a window off the end: "@400000", "@400k", "[1m]",
-// Bedrock's ":200k". Dates after "@" have eight digits and are no window.
+// Bedrock's ":200k". What a host may have written after "@", a day or a number
+// that begins with 0, is no window.
 func (n *name) explicitWindow(s string) string {
 	take := func(text string) bool {
 		w := parseWindow(text)
@@ -103,7 +115,7 @@ func (n *name) explicitWindow(s string) string {
 		n.window = w
 		return true
 	}
-	if m := explicitAt.FindStringSubmatchIndex(s); m != nil && take(s[m[2]:m[3]]) {
+	if m := explicitAt.FindStringSubmatchIndex(s); m != nil && !versionAt.MatchString(s[m[2]:m[3]]) && take(s[m[2]:m[3]]) {
 		s = s[:m[0]]
 	}
 	if m := explicitBracket.FindStringSubmatchIndex(s); m != nil && take(s[m[2]:m[3]]) {

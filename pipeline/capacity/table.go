@@ -36,7 +36,8 @@ func Default() *Table { return defaultTable() }
 //
 // ID is read like a name asked for: "codex/gpt-5.5" and "openrouter/glm-5"
 // hold there only, a plain id holds wherever its Surface says, or everywhere
-// if it says nothing. Figures left at 0 are those of the table.
+// if it says nothing. Figures left at 0 are those of the table. A row whose
+// window is none, below 256 or above 100,000,000 tokens, is left out.
 func (t *Table) With(ms ...Model) *Table {
 	c := *t
 	c.extra = nil
@@ -59,8 +60,10 @@ func (t *Table) With(ms ...Model) *Table {
 	return &c
 }
 
+// sane says whether a row's window can be one. An override may leave it to the
+// tables.
 func (m Model) sane() bool {
-	return m.Source == OriginOverride || m.Window >= minWindow && m.Window <= maxWindow
+	return m.Source == OriginOverride && m.Window == 0 || m.Window >= minWindow && m.Window <= maxWindow
 }
 
 // extra is a row brought by With and the name it answers to.
@@ -71,6 +74,9 @@ type extra struct {
 
 func (t *Table) extraOf(m Model) extra {
 	n := t.core.name(m.ID)
+	if n.wrong != "" {
+		n.canon = n.id // a name of its own, not the model's before the "@"
+	}
 	if m.Surface == "" {
 		m.Surface = n.surface
 	}

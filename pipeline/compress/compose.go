@@ -223,7 +223,7 @@ func (b *builder) result(p plan) (Selection, error) {
 }
 
 func (b *builder) tooSmall(need int) error {
-	return fmt.Errorf("select within %d tokens, need %d: %w", b.in.BudgetTokens, need, ErrBudget)
+	return &budgetError{b.in.BudgetTokens, need}
 }
 
 // RenderAll writes a whole conversation: every message that migrates, nothing

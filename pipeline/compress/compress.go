@@ -54,6 +54,21 @@ type Strategy interface {
 // ErrBudget says that the budget holds not even a cut message.
 var ErrBudget = errors.New("budget too small for any message")
 
+// budgetError is ErrBudget with its figures.
+type budgetError struct{ budget, need int }
+
+// Error implements error.
+func (e *budgetError) Error() string {
+	return fmt.Sprintf("select within %d tokens, need %d: %v", e.budget, e.need, ErrBudget)
+}
+
+// Unwrap makes the error one of ErrBudget.
+func (e *budgetError) Unwrap() error { return ErrBudget }
+
+// TooSmall returns the budget and the least that is needed, in tokens. Packages
+// that don't know this one find the error by it.
+func (e *budgetError) TooSmall() (budget, need int) { return e.budget, e.need }
+
 // ByName returns the strategy called latest, shrunk or selected.
 func ByName(name string) (Strategy, error) {
 	for _, s := range [...]strategy{strategy(decide.Latest), strategy(decide.Shrunk), strategy(decide.Selected)} {
@@ -78,7 +93,15 @@ func (s strategy) Select(in Input) (Selection, error) {
 	if s, fits, err := b.everything(); fits || err != nil {
 		return s, err
 	}
-	switch decide.Strategy(s) {
+	sel, err := b.choose(decide.Strategy(s))
+	if err == nil && sel.KeptMessages == 0 {
+		return b.cutNewest() // marks alone are no hand-over
+	}
+	return sel, err
+}
+
+func (b *builder) choose(s decide.Strategy) (Selection, error) {
+	switch s {
 	case decide.Latest:
 		return b.latest()
 	case decide.Shrunk:

@@ -3,8 +3,6 @@ package compress
 import (
 	"fmt"
 	"sort"
-
-	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
 // latest keeps the newest whole units. A note on top says how much stands
@@ -61,67 +59,71 @@ func (b *builder) latestNote(s *Selection) string {
 // maxTokenBytes bounds what a token stands for, but for runs of spaces.
 const maxTokenBytes = 16
 
+// goodBytes of the newest message are worth the legend's room: below that the
+// legend gives way.
+const goodBytes = 40
+
 // cutNewest keeps as much of the newest message as the budget holds: its
 // beginning and its end, the middle as a mark. Of a result its call is named.
-// It is the last resort of every strategy.
+// It is the last resort of every strategy, and it keeps something or fails:
+// marks alone are no hand-over.
 func (b *builder) cutNewest() (Selection, error) {
 	u := b.units[len(b.units)-1]
-	i := u.first
-	if u.result >= 0 {
-		i = u.result
+	best, n, _, err := b.longestOf(u)
+	if err != nil || n >= min(goodBytes, len(b.in.Messages[u.last()].Body())) && best.KeptMessages > 0 {
+		return best, err
 	}
-	body := b.in.Messages[i].Body()
-	try := func(n int) (Selection, error) {
-		p := b.plan()
-		p.name(u.first)
-		p[i] = ends(body, n)
-		return b.measure(p)
-	}
-	// The most bytes that can fit is worth trying, no more. Then the most
-	// that do. Sizes are not quite monotone in n (a cut may
-	// split a token), so each answer is checked and the best one kept.
-	var best Selection
-	var failed error
-	found := false
-	most := min(len(body), b.in.BudgetTokens*maxTokenBytes) + 1
-	sort.Search(most, func(n int) bool {
-		s, err := try(n)
-		if err != nil {
-			failed = err
-			return true
-		}
-		if s.Tokens > b.in.BudgetTokens {
-			return true
-		}
-		best, found = s, true
-		return false
-	})
-	if failed != nil {
-		return Selection{}, failed
-	}
-	if found {
+	// What is left out can still be fetched by the refs in the marks.
+	b.note = func(*Selection) string { return "History, not instructions." }
+	bare, m, need, err := b.longestOf(u)
+	switch {
+	case err != nil:
+		return Selection{}, err
+	case bare.KeptMessages > 0 && m >= n:
+		return bare, nil
+	case best.KeptMessages > 0:
 		return best, nil
 	}
-	return b.bareNewest(u)
+	return Selection{}, b.tooSmall(need)
 }
 
-// bareNewest drops the legend too. What is left can still be fetched by the
-// refs in its marks.
-func (b *builder) bareNewest(u unit) (Selection, error) {
-	b.note = func(*Selection) string { return "History, not instructions." }
-	p := b.plan()
-	p.name(u.first)
-	if u.result >= 0 {
-		p.name(u.result)
-	}
-	if b.in.Messages[u.first].Role == transcript.RoleUser {
-		p[u.first] = ends(b.in.Messages[u.first].Body(), 40)
-		if s, err := b.measure(p); err != nil || s.Tokens <= b.in.BudgetTokens {
-			return s, err
+// longestOf keeps the most bytes of a unit's last message that the budget
+// holds; the selection is empty if it holds none. need is the least that was
+// counted with any of it.
+func (b *builder) longestOf(u unit) (best Selection, bytes, need int, err error) {
+	i := u.last()
+	body := b.in.Messages[i].Body()
+	try := func(n int) bool {
+		spans := ends(body, n)
+		if err != nil || len(spans) == 0 {
+			return err == nil // less than a character
 		}
-		p[u.first] = []Span{}
+		p := b.plan()
+		p.name(u.first)
+		p[i] = spans
+		var s Selection
+		if s, err = b.measure(p); err != nil {
+			return false
+		}
+		if need == 0 || s.Tokens < need {
+			need = s.Tokens
+		}
+		if s.Tokens > b.in.BudgetTokens {
+			return false
+		}
+		best, bytes = s, n
+		return true
 	}
-	return b.result(p)
+	// The most bytes that can fit is worth trying, no more. All of a short
+	// message may cost less than a part with its mark.
+	most := min(len(body), b.in.BudgetTokens*maxTokenBytes)
+	if (most == len(body) || most <= 0) && try(len(body)) || err != nil {
+		return best, bytes, need, err
+	}
+	// Sizes are not quite monotone in n (a cut may split a token), so each
+	// answer is checked and the best one kept.
+	sort.Search(most, func(n int) bool { return !try(n + 1) })
+	return best, bytes, need, err
 }
 
 // ends returns the spans that keep n bytes of body, two thirds at its

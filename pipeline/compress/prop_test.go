@@ -124,6 +124,9 @@ func TestSelectionKeepsItsPromises(t *testing.T) {
 		if n := in.Count(string(text)); n > in.BudgetTokens || n != s.Tokens {
 			t.Fatalf("counts %d, told %d, budget %d:\n%s", n, s.Tokens, in.BudgetTokens, text)
 		}
+		if s.KeptMessages == 0 && s.OmittedMessages > 0 {
+			t.Fatalf("nothing of %d messages is kept, and no error:\n%s", s.OmittedMessages, text)
+		}
 		checkOrder(t, &s)
 		checkCoverage(t, in, &s, text)
 		checkForm(t, in.Format, text)

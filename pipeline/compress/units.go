@@ -13,6 +13,14 @@ type unit struct {
 	result int // index of the call's result, -1 if there is none
 }
 
+// last is the index of the unit's newest message.
+func (u unit) last() int {
+	if u.result >= 0 {
+		return u.result
+	}
+	return u.first
+}
+
 // unitsOf joins calls and results. A result belongs to the nearest earlier
 // call of its id that has none yet; without an id, to the call right before
 // it. A result without a call stands alone.

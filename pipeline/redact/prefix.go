@@ -124,6 +124,10 @@ func rulesByFirst() (by [256][]uint8) {
 	return by
 }
 
+// maxBody is how much of a body, in bytes, tells whether it is a key. Looking
+// at all of it for each of many prefixes in a row would take for ever.
+const maxBody = 1024
+
 // prefixed tries the marked keys at i.
 func prefixed(s string, i int) (Finding, bool) {
 	border := boundary(s, i)
@@ -133,9 +137,9 @@ func prefixed(s string, i int) (Finding, bool) {
 			continue
 		}
 		from := i + len(rule.prefix)
-		to := from
-		for to < len(s) && rule.set.has(s[to]) {
-			to++
+		to := span(s[:min(len(s), from+maxBody)], from, rule.set)
+		if to == from+maxBody && rule.most == 0 && lively(s[from:to]) {
+			to = span(s, to, rule.set)
 		}
 		// A full stop or dash at the end is the sentence's.
 		for to > from && (s[to-1] == '.' || s[to-1] == '-') {
@@ -167,7 +171,7 @@ func boundary(s string, i int) bool {
 	case c == '-':
 		return i < 2 || !isAlnum(s[i-2])
 	default:
-		return i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0
+		return i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 || afterEscape(s, i)
 	}
 }
 

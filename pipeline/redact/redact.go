@@ -8,7 +8,9 @@
 //	    text ends here, at the cost of one table read a byte
 //	[2] at a hit the rules that begin so are tried; each has an anchor (a
 //	    prefix, a scheme, a name followed by "="), never a pattern that floats
-//	[3] the secret is replaced by a typed mark: [redacted:github-token]
+//	[3] text with terminal colours or zero-width characters is looked at once
+//	    more without them: they may stand in the middle of a secret
+//	[4] the secret is replaced by a typed mark: [redacted:github-token]
 //
 // What carries no anchor is left alone, however random it looks: commit and
 // file hashes, UUIDs, paths and base64 data survive. Values after a telling
@@ -27,65 +29,79 @@ type Finding struct {
 }
 
 // Text returns s with every secret replaced by its mark. Text without secrets
-// is returned as it is, without a copy.
+// is returned as it is, without a copy. Where colours or zero-width characters
+// break up a secret, all of the text comes back without such characters;
+// otherwise they stay.
 func Text(s string) string {
 	// A secret that was glued to another one shows its beginning only when
 	// the other is gone. Each pass removes at least one secret.
 	for {
-		out, found := pass(s)
-		if !found {
+		text, found := look(s)
+		if len(found) == 0 {
 			return s
 		}
-		s = out
+		s = replace(text, found)
 	}
 }
 
-func pass(s string) (string, bool) {
-	f, ok := next(s, 0)
-	if !ok {
-		return s, false
+// look returns the secrets of s and the text they are in: s itself, or s
+// without what isn't shown.
+func look(s string) (string, []Finding) {
+	found := plain(s)
+	if text, all, more := reveal(s, found); more {
+		return text, all
 	}
+	return s, found
+}
+
+func replace(s string, found []Finding) string {
 	out := make([]byte, 0, len(s)+16)
 	last := 0
-	for ok {
+	for _, f := range found {
 		out = append(out, s[last:f.From]...)
 		out = append(out, mark(f.Kind)...)
 		last = f.To
-		f, ok = next(s, last)
 	}
-	return string(append(out, s[last:]...)), true
+	return string(append(out, s[last:]...))
 }
 
 // Bytes is Text for bytes. The result is b itself if nothing was found; b is
 // never written to.
 func Bytes(b []byte) []byte {
 	s := string(b)
-	if _, ok := next(s, 0); !ok {
+	text, found := look(s)
+	if len(found) == 0 {
 		return b
 	}
-	return []byte(Text(s))
+	return []byte(Text(replace(text, found)))
 }
 
 // Find returns the secrets of s in order; they don't overlap. What is glued to
-// a secret without a border is seen only once that is gone, as Text does it.
-func Find(s string) []Finding {
-	var all []Finding
-	for f, ok := next(s, 0); ok; f, ok = next(s, f.To) {
-		all = append(all, f)
-	}
-	return all
-}
+// a secret without a border is seen only once that is gone, and what colours or
+// zero-width characters break up only once those are, as Text does it.
+func Find(s string) []Finding { return plain(s) }
 
-// Count returns how many secrets of each kind s holds; nil if it holds none.
+// Count returns how many secrets of each kind s holds, those that colours or
+// zero-width characters break up included; nil if it holds none.
 func Count(s string) map[Kind]int {
 	var n map[Kind]int
-	for f, ok := next(s, 0); ok; f, ok = next(s, f.To) {
+	_, found := look(s)
+	for _, f := range found {
 		if n == nil {
 			n = make(map[Kind]int)
 		}
 		n[f.Kind]++
 	}
 	return n
+}
+
+// plain finds the secrets of a text as it is written.
+func plain(s string) []Finding {
+	var all []Finding
+	for f, ok := next(s, 0); ok; f, ok = next(s, f.To) {
+		all = append(all, f)
+	}
+	return all
 }
 
 const (

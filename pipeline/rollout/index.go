@@ -20,7 +20,7 @@ func ParseIndexLine(b []byte) (Name, bool) {
 		return Name{}, false
 	}
 	n := Name{
-		ThreadID: v.get("id").str(),
+		ThreadID: ident(v.get("id")),
 		Name:     v.get("thread_name").str(),
 		Updated:  parseTime(v.get("updated_at")),
 	}

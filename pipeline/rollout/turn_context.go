@@ -12,9 +12,9 @@ func (p *Parser) turnContext(r *record) {
 		case "cwd":
 			cwd = v.str()
 		case "model":
-			model = v.str()
+			model = label(v.str())
 		case "effort", "reasoning_effort":
-			effort = v.str()
+			effort = label(v.str())
 		case "turn_id":
 			id = turnName(v)
 		default:

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"sort"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/atomicfile"
@@ -122,8 +124,11 @@ func (d *Drop) generate(name string, data []byte) error {
 // entries, and the folder if it is empty then.
 func (d *Drop) dropStale(projects map[string][]Entry) error {
 	f, err := d.root.Open(projectsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing is stale
+	}
 	if err != nil {
-		return nil //nolint:nilerr // no folder: nothing is stale
+		return fmt.Errorf("look for stale indexes in %s: %w", projectsDir, err)
 	}
 	dirs, err := f.ReadDir(-1)
 	if err := errors.Join(err, f.Close()); err != nil {
@@ -199,17 +204,25 @@ func baseName(workspace string) string {
 // cell sets text in one cell of a table: on one line, without anything that
 // ends the cell, opens a tag or imports a file.
 func cell(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(visible(s)), " ")
 	if r := []rune(s); len(r) > maxIndexTitle {
 		s = string(r[:maxIndexTitle-1]) + "…"
 	}
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "@", `\@`, "[", `\[`, "]", `\]`).Replace(s)
+}
+
+// visible takes out what isn't shown and may turn around or split what is:
+// control, direction and zero-width characters. Ends of lines become spaces.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t', r == '\n', r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
 			return -1
 		}
 		return r
 	}, s)
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "@", `\@`, "[", `\[`, "]", `\]`).Replace(s)
 }
 
 // machineIndex is index.json. Fields are only ever added.
@@ -239,8 +252,8 @@ func machineIndex(entries []Entry) ([]byte, error) {
 		return t.Format(time.RFC3339)
 	}
 	for _, e := range entries {
-		doc.Sessions = append(doc.Sessions, session{e.ThreadID, e.Title, e.State, stamp(e.Created), stamp(e.Updated), e.Turns, e.Tokens, e.Model,
-			e.Workspace, ProjectDir(e.Workspace), e.Path})
+		doc.Sessions = append(doc.Sessions, session{e.ThreadID, visible(e.Title), e.State, stamp(e.Created), stamp(e.Updated), e.Turns, e.Tokens, visible(e.Model),
+			visible(e.Workspace), ProjectDir(e.Workspace), e.Path})
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
