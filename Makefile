@@ -8,18 +8,24 @@ TOOLS   := $(CURDIR)/.tools
 LINT    := $(TOOLS)/golangci-lint
 LINT_VERSION := v2.15.0
 WINDOWS_CC   := x86_64-w64-mingw32-gcc
+GO_MINOR     := 26
+GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
 .PHONY: help build run demo test vet lint fuzz crash cross e2e bench ci clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
+# An older Go may fetch the one it needs by itself: then that one is asked.
 check-tools:
-	@command -v $(GO) >/dev/null || { echo "Go is missing. Install Go 1.26 or newer: https://go.dev/dl/ (Debian: apt install golang; macOS: brew install go; Windows: winget install GoLang.Go)"; exit 1; }
+	@command -v $(GO) >/dev/null || { echo "Go is missing. $(GET_GO)"; exit 1; }
+	@v=$$($(GO) env GOVERSION 2>/dev/null); minor=$$(echo "$$v" | sed -nE 's/.*go1\.([0-9]+).*/\1/p'); [ "$${minor:-0}" -ge $(GO_MINOR) ] || \
+		{ echo "This Go is too old$${v:+ ($$v)}, at $$(command -v $(GO)). $(GET_GO)"; exit 1; }
 	@cc=$$($(GO) env CC); command -v $${cc%% *} >/dev/null || { echo "A C compiler ($$cc) is missing; SQLite is compiled in. Debian/Ubuntu: apt install gcc libc6-dev; Fedora: dnf install gcc; macOS: xcode-select --install; Windows: winget install BrechtSanders.WinLibs.POSIX.UCRT"; exit 1; }
 
 build: check-tools ## bin/session-migrator
+	@[ -x $(BIN) ] || echo "Compiling $(BIN): about a minute the first time, a few seconds from then on."
 	@CGO_ENABLED=1 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/session-migrator
 
 run: build ## the main job on your Codex home, until Ctrl-C; the demo where there is none
@@ -42,8 +48,8 @@ $(LINT)-$(LINT_VERSION):
 	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(LINT) $@
 
-fuzz: ## every fuzz target for FUZZTIME (default 20s), seeds included
-	@./.ci/fuzz $(or $(FUZZTIME),20s)
+fuzz: ## every fuzz target for FUZZTIME inputs (default 3000x) or so long (30s), seeds included
+	@./.ci/fuzz $(FUZZTIME)
 
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each
 	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -tags '$(TAGS) crash' -timeout 60m -run TestCrash -v ./daemon

@@ -38,6 +38,9 @@ Exit codes: 0 answered, 2 wrong usage, 10 no cache and no Codex home, 12 no such
 			if f.all && len(f.models) > 0 {
 				return usagef("--model and --all-models exclude each other")
 			}
+			if slices.Contains(f.models, "") {
+				return noModel("model")
+			}
 			opt, err := decideOptions(cmd, a, f.reserve, f.policy)
 			if err != nil {
 				return err
@@ -49,6 +52,8 @@ Exit codes: 0 answered, 2 wrong usage, 10 no cache and no Codex home, 12 no such
 	fl.StringArrayVarP(&f.models, "model", "m", nil, "target model, repeatable; name@TOKENS sets its window")
 	fl.BoolVar(&f.all, "all-models", false, "every model of the capacity table")
 	addPolicyFlags(cmd, &f.reserve, &f.policy)
+	completes(cmd, "model", a.completeModels)
+	choice(cmd, "policy", "fits", "comfortable")
 	return cmd
 }
 
@@ -137,12 +142,7 @@ func runDecide(ctx context.Context, a *app, arg string, f decideFlags, opt decid
 }
 
 // targets are the models that decisions are kept ready for.
-func targets(r *reader) []string {
-	if r.config.Targets != nil {
-		return r.config.Targets
-	}
-	return capacity.DefaultTargets()
-}
+func targets(r *reader) []string { return targetsOf(r.config) }
 
 // allModels are the targets, and then every row of the table.
 func allModels(r *reader) []string {
@@ -212,7 +212,7 @@ func (p *packs) decide(ctx context.Context, model string) (d decide.Decision, pr
 			if ctx.Err() != nil {
 				return d, "", err
 			}
-			return d, err.Error(), nil // a window that holds no hand-over is an answer too
+			return d, tooSmall(err).Error(), nil // a window that holds no hand-over is an answer too
 		}
 		kept = h.Decision
 		p.made[key] = kept
@@ -223,12 +223,15 @@ func (p *packs) decide(ctx context.Context, model string) (d decide.Decision, pr
 
 func printDecisions(a *app, v pipeline.View, all []decisionJSON) error {
 	th := v.Thread
-	put(a.out, "%s  %s\n%s in %s, %s tokens (o200k_base)\n\n", th.ID, clean(th.Title, false),
+	put(a.out, "%s  %s\n%s in %s, %s tokens (o200k_base)\n\n", th.ID, clean(shown(th.Title), false),
 		plural(th.Migrated, "message"), plural(th.Turns, "turn"), number(th.Tokens["o200k_base"]))
 	if err := decisionTable(all).print(a, a.out); err != nil {
 		return err
 	}
 	for _, d := range all {
+		if d.Problem != "" {
+			a.warn("nothing of it can be given to %s: %s", d.TargetModel, d.Problem)
+		}
 		if d.MatchedBy != capacity.MatchNone.String() {
 			continue
 		}
@@ -251,7 +254,7 @@ func decisionTable(all []decisionJSON) *table {
 			give = d.Strategy.String() + " ≤ " + number(*d.Budget)
 			keeps = fmt.Sprintf("%s of %s messages", number(d.KeptMessages), number(d.KeptMessages+d.OmittedMessages))
 			if d.Problem != "" {
-				keeps = "nothing: " + clean(d.Problem, false)
+				keeps = "nothing"
 			}
 		}
 		tokens := number(d.TargetTokens)

@@ -140,7 +140,7 @@ func (d *demo) backfill(ctx context.Context) error {
 	}
 	out := sessionsJSON{Schema: 1, Total: total}
 	for _, t := range threads {
-		out.Sessions = append(out.Sessions, sessionJSON{ThreadID: t.ID, Title: fit(t.Title, titleColumns), Cwd: t.Cwd, UpdatedAt: instant(t.Updated), Turns: t.Turns,
+		out.Sessions = append(out.Sessions, sessionJSON{ThreadID: t.ID, Title: fit(shown(t.Title), titleColumns), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
 			Tokens: t.Tokens["o200k_base"], State: t.State})
 	}
 	return printSessionTable(d.app, out, "")

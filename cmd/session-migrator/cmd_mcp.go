@@ -25,8 +25,10 @@ func newMCPCommand(a *app) *cobra.Command {
 		Use:   "mcp",
 		Short: "Answer agents over MCP on stdin and stdout",
 		Long: `Serves the Model Context Protocol on stdin and stdout until the client closes
-them. It reads the cache only; with --workspace nothing of another folder can be
-reached.
+them. Where no daemon runs, new sessions are taken into the cache before the
+first question is answered, for up to 10 s; what comes later is answered from
+once a daemon or another command has taken it in. With --workspace nothing of
+another folder can be reached.
 
 Exit codes: 0 ended, 1 failed, 2 wrong usage.`,
 		Example: "  codex mcp add session-migrator -- session-migrator mcp",

@@ -31,7 +31,11 @@ func newMigrateCommand(a *app) *cobra.Command {
 else a selection with references for the rest. Secrets are taken out. What was
 left out is fetched with "original REF".
 
-Exit codes: 0 printed, 1 the budget holds nothing, 2 wrong usage, 10 no cache and
+--budget counts tokens as the session does, in the "encoding" that --json names;
+the target counts them as up to budget × "factor". A budget that holds no whole
+message is given the beginning and end of the newest, with a mark between.
+
+Exit codes: 0 printed, 1 the budget holds no message, 2 wrong usage, 10 no cache and
 no Codex home, 12 no such session.`,
 		Example:           "  session-migrator migrate latest --to gpt-4o -o handoff.md",
 		Args:              args(1, 1, "one SESSION"),
@@ -49,11 +53,14 @@ no Codex home, 12 no such session.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.to, "to", "", "target model (required); name@TOKENS sets its window")
-	fl.IntVar(&f.budget, "budget", 0, "tokens the hand-over may count (default by the model)")
+	fl.IntVar(&f.budget, "budget", 0, "tokens the hand-over may have, in the session's encoding (default by the model)")
 	fl.StringVar(&f.strategy, "strategy", "", "latest, shrunk or selected (default by the decision)")
 	fl.StringVar(&f.format, "format", "markdown", "markdown, messages, openai or anthropic")
 	fl.StringVarP(&f.file, "output", "o", "", "write to a file")
 	addPolicyFlags(cmd, &f.reserve, nil)
+	completes(cmd, "to", a.completeModels)
+	choice(cmd, "strategy", "latest", "shrunk", "selected")
+	choice(cmd, "format", "markdown", "messages", "openai", "anthropic")
 	return cmd
 }
 
@@ -103,7 +110,7 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 	defer r.close()
 	h, err := r.pipe.Migrate(ctx, v, pipeline.Request{Target: f.to, Budget: f.budget, Strategy: f.strategy, Format: f.format, Decide: opt})
 	if err != nil {
-		return hinted(err, "give a larger --budget, or a model with a larger window")
+		return tooSmall(err)
 	}
 	h.Decision.ComputedAt = a.now().UTC()
 	if h.Decision.MatchedBy == capacity.MatchNone.String() {
@@ -122,6 +129,24 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 	}
 	put(a.err, "%s\n", handoffLine(f.to, h))
 	return nil
+}
+
+// smallBudget is the error of a budget that holds no message.
+type smallBudget interface {
+	error
+	TooSmall() (budget, need int) // tokens
+}
+
+// tooSmall says of such an error what would do.
+func tooSmall(err error) error {
+	const hint = "give a larger --budget, or a model with a larger window"
+	small, ok := errors.AsType[smallBudget](err)
+	if !ok {
+		return hinted(err, hint)
+	}
+	budget, need := small.TooSmall()
+	err = fmt.Errorf("no message fits %s, not even a part of one: at least %s are needed", plural(budget, "token"), number(need))
+	return hinted(err, hint)
 }
 
 // handoffLine says in a line what was given.

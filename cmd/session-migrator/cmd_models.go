@@ -31,10 +31,14 @@ Exit codes: 0 answered, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			return printModels(a, findModels(t, strings.Join(words, " "), minWindow, limit), strings.Join(words, " "))
+			query := strings.Join(words, " ")
+			if !cmd.Flags().Changed("limit") && query != "" {
+				limit = usualModels
+			}
+			return printModels(a, findModels(t, query, minWindow), limit, query)
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many (default 20 for a query, all without)")
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many; 0 for all (default 20 for a query, all without)")
 	cmd.Flags().IntVar(&minWindow, "min-window", 0, "only models that take in so many tokens")
 	return cmd
 }
@@ -63,14 +67,8 @@ const (
 )
 
 // findModels answers a query, the best match first. A name is always answered.
-func findModels(t *capacity.Table, query string, minWindow, limit int) []capacity.Model {
-	if limit == 0 {
-		limit = usualModels
-		if query == "" {
-			limit = allRows
-		}
-	}
-	found := t.Search(query, minWindow, limit)
+func findModels(t *capacity.Table, query string, minWindow int) []capacity.Model {
+	found := t.Search(query, minWindow, allRows)
 	if len(found) > 0 || query == "" {
 		return found
 	}
@@ -84,11 +82,16 @@ func findModels(t *capacity.Table, query string, minWindow, limit int) []capacit
 type modelsJSON struct {
 	Schema int              `json:"schema"`
 	Models []capacity.Model `json:"models"`
+	Total  int              `json:"total"` // without the limit
 }
 
-func printModels(a *app, models []capacity.Model, query string) error {
+func printModels(a *app, models []capacity.Model, limit int, query string) error {
+	total := len(models)
+	if limit > 0 {
+		models = models[:min(limit, total)]
+	}
 	if a.flags.json {
-		return a.printJSON(modelsJSON{Schema: 1, Models: list(models)})
+		return a.printJSON(modelsJSON{Schema: 1, Models: list(models), Total: total})
 	}
 	t := table{head: []string{"MODEL", "SURFACE", "HOST", "WINDOW", "INPUT", "OUTPUT", "ENCODING", "SOURCE", "SINCE", "MATCH", "TRUST"},
 		right: []bool{false, false, false, true, true, true}, paint: map[string]colour{"none": red, "low": yellow}}
@@ -102,6 +105,9 @@ func printModels(a *app, models []capacity.Model, query string) error {
 	}
 	if err := t.print(a, a.out); err != nil {
 		return err
+	}
+	if left := total - len(models); left > 0 {
+		put(a.err, "%s more; --limit 0 lists all\n", number(left))
 	}
 	if len(models) == 1 && !models[0].Known() {
 		a.warn("nothing is known of %s: these are defaults", query)

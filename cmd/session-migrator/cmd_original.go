@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,6 +35,9 @@ cache and no Codex home, 12 none was found.`,
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "session that turn references belong to")
+	completes(cmd, "session", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.sessionIDs(cmd)
+	})
 	return cmd
 }
 
@@ -70,16 +75,26 @@ func runOriginal(ctx context.Context, a *app, refs []string, session string) err
 	}
 	out := originalsJSON{Schema: 1, Originals: []originalJSON{}, NotFound: []string{}}
 	var found []transcript.Message
-	var missed []error
+	var missed []error // for when nothing is found
+	var told []string  // for when something is
 	for _, ref := range refs {
 		ms, err := r.pipe.Original(ctx, ref, id, "")
 		if errors.Is(err, store.ErrNotFound) {
 			out.NotFound = append(out.NotFound, ref)
 			missed = append(missed, err)
+			told = append(told, ref)
 			continue
 		}
 		if err != nil {
 			return originalError(err)
+		}
+		gap, turns, err := r.beyond(ctx, ref, id)
+		if err != nil {
+			return err
+		}
+		if gap != "" {
+			out.NotFound = append(out.NotFound, gap)
+			told = append(told, fmt.Sprintf("%s (the session has turns 1 to %d)", gap, turns))
 		}
 		o := originalJSON{Ref: ref}
 		for i := range ms {
@@ -96,10 +111,36 @@ func runOriginal(ctx context.Context, a *app, refs []string, session string) err
 	} else {
 		err = printOriginals(a, found)
 	}
-	if err == nil && len(missed) > 0 {
-		err = partlyError{"not found: " + strings.Join(out.NotFound, ", ")}
+	if err == nil && len(told) > 0 {
+		err = partlyError{"not found: " + strings.Join(told, ", ")}
 	}
 	return err
+}
+
+// turnRange is a reference to several turns.
+var turnRange = regexp.MustCompile(`^t(\d{1,9})-t(\d{1,9})$`)
+
+// beyond names the turns of a reference that its session doesn't have, and how
+// many it has; empty if it has them all.
+func (r *reader) beyond(ctx context.Context, ref, threadID string) (gap string, turns int, err error) {
+	m := turnRange.FindStringSubmatch(ref)
+	if m == nil {
+		return "", 0, nil
+	}
+	from, fromErr := strconv.Atoi(m[1])
+	to, toErr := strconv.Atoi(m[2])
+	t, err := r.db.Thread(ctx, threadID)
+	if err := errors.Join(fromErr, toErr, err); err != nil {
+		return "", 0, err
+	}
+	first := max(from, t.Turns+1)
+	switch {
+	case first > to:
+		return "", t.Turns, nil
+	case first == to:
+		return "t" + m[2], t.Turns, nil
+	}
+	return fmt.Sprintf("t%d-t%s", first, m[2]), t.Turns, nil
 }
 
 // originalError tells a reference that can't be read from a fault of ours.

@@ -40,7 +40,7 @@ func runRebuild(ctx context.Context, a *app, sessions []string) error {
 	bar := a.progress()
 	s, err := daemon.Rebuild(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell}, ids)
 	bar.done()
-	return a.finish(ctx, c, s, err)
+	return a.finish(ctx, c, s, explained(c, err))
 }
 
 // threadIDs resolves sessions; nil for none given.

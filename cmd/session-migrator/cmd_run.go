@@ -68,7 +68,7 @@ func runOnce(ctx context.Context, a *app) error {
 	bar := a.progress()
 	s, err := daemon.Once(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
 	bar.done()
-	return a.finish(ctx, c, s, alreadyRuns(err))
+	return a.finish(ctx, c, s, explained(c, alreadyRuns(err)))
 }
 
 // alreadyRuns says that there is nothing to do if a daemon does it already.
@@ -88,6 +88,9 @@ func (a *app) finish(ctx context.Context, c config.Config, s daemon.Summary, err
 		return err
 	}
 	s.NotFullyRead = slices.DeleteFunc(s.NotFullyRead, func(f daemon.FileProblem) bool { return !standsAt(f.Path) })
+	for i, f := range s.NotFullyRead {
+		s.NotFullyRead[i].Reason = without(f.Path, f.Reason)
+	}
 	odd, err := oddFiles(ctx, c, s)
 	if err != nil {
 		return err
@@ -129,7 +132,7 @@ func oddFiles(ctx context.Context, c config.Config, s daemon.Summary) (out []fil
 		if failed[p.Path] {
 			continue
 		}
-		for _, line := range problemsOf(p) {
+		for _, line := range fewReasons(problemsOf(p), p.Damaged-len(p.Damage)) {
 			out = append(out, fileJSON{p.Path, line})
 		}
 	}
@@ -166,7 +169,7 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 	}
 	for i, f := range odd {
 		if i == maxOddLines {
-			a.warn(`%s more; "session-migrator status" lists all`, number(len(odd)-i))
+			a.warn(`%s more; "session-migrator status" names every file`, number(len(odd)-i))
 			break
 		}
 		a.warn("skipped in %s: %s", f.Path, f.Reason)
@@ -194,6 +197,27 @@ func runDaemon(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	bar := a.progress()
+	defer bar.done()
+	var begun, ready sync.Once
+	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: func(p daemon.Progress) {
+		begun.Do(func() { a.begun(c) }) // not before the lock is ours
+		bar.tell(p)
+		if p.Phase == daemon.PhaseWatch {
+			ready.Do(func() { a.ready(ctx, c, p) })
+		}
+	}})
+	if err != nil {
+		return explained(c, alreadyRuns(err))
+	}
+	if ctx.Err() != nil {
+		put(a.err, "stopped\n")
+	}
+	return nil
+}
+
+// begun says what the daemon works with.
+func (a *app) begun(c config.Config) {
 	for _, h := range c.CodexHomes {
 		if exists(h) {
 			put(a.err, "watching  %s\n", h)
@@ -202,22 +226,6 @@ func runDaemon(ctx context.Context, a *app) error {
 		}
 	}
 	put(a.err, "cache     %s\nmemories  %s\n", c.DB(), c.MemoryDir)
-	bar := a.progress()
-	defer bar.done()
-	var ready sync.Once
-	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: func(p daemon.Progress) {
-		bar.tell(p)
-		if p.Phase == daemon.PhaseWatch {
-			ready.Do(func() { a.ready(ctx, c, p) })
-		}
-	}})
-	if err != nil {
-		return alreadyRuns(err)
-	}
-	if ctx.Err() != nil {
-		put(a.err, "stopped\n")
-	}
-	return nil
 }
 
 // ready says that the backfill is done, and what can be done now.

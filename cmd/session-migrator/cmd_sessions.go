@@ -34,7 +34,12 @@ can take the session over as it is.
 Exit codes: 0 listed, 2 wrong usage, 10 no cache and no Codex home.`,
 		Example: "  session-migrator sessions --workspace . --since 7d --model claude-opus-4-8",
 		Args:    args(0, 0, "no argument"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runSessions(cmd.Context(), a, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := named(cmd, "model"); err != nil {
+				return err
+			}
+			return runSessions(cmd.Context(), a, f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.model, "model", "m", "", "say for each session whether this model can take it")
@@ -43,6 +48,7 @@ Exit codes: 0 listed, 2 wrong usage, 10 no cache and no Codex home.`,
 	fl.IntVar(&f.limit, "limit", 50, "at most so many; 0 for all")
 	fl.BoolVar(&f.subagents, "subagents", false, "also sessions that another one spawned")
 	fl.BoolVar(&f.archived, "archived", false, "also archived sessions")
+	completes(cmd, "model", a.completeModels)
 	return cmd
 }
 
@@ -84,7 +90,7 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 	}
 	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total}
 	for _, t := range threads {
-		s := sessionJSON{ThreadID: t.ID, Title: t.Title, Workspace: t.Workspace, Cwd: t.Cwd, UpdatedAt: instant(t.Updated), Turns: t.Turns,
+		s := sessionJSON{ThreadID: t.ID, Title: shown(t.Title), Workspace: shown(t.Workspace), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
 			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched}
 		if f.model != "" {
 			d := r.pipe.Decide(t, f.model, decide.Options{})

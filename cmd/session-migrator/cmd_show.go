@@ -33,16 +33,16 @@ func newShowCommand(a *app) *cobra.Command {
   messages   every message of the current branch; with --json exact and whole
   original   the exact text of every message, nothing taken out
 
-Exit codes: 0 printed, 2 wrong usage, 10 no cache and no Codex home, 12 no such session.`,
+--budget counts tokens in the encoding that "tokens --model M" counts with, of
+--model or without one o200k_base.
+
+Exit codes: 0 printed, 1 the budget holds nothing, 2 wrong usage, 10 no cache and no Codex home, 12 no such session.`,
 		Example:           "  session-migrator show latest\n  session-migrator show 0199a213 --format messages --json",
 		Args:              args(1, 1, "one SESSION"),
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if !oneOf(f.format, "memory", "messages", "original") {
-				return usagef("--format %q; give memory, messages or original", f.format)
-			}
-			if cmd.Flags().Changed("budget") && f.budget <= 0 {
-				return usagef("--budget is %d; give a number of tokens above 0", f.budget)
+			if err := f.validate(cmd); err != nil {
+				return err
 			}
 			return runShow(cmd.Context(), a, given[0], f)
 		},
@@ -50,9 +50,26 @@ Exit codes: 0 printed, 2 wrong usage, 10 no cache and no Codex home, 12 no such 
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "memory", "memory, messages or original")
 	fl.StringVarP(&f.model, "model", "m", "", "memory: cut to what this model can take")
-	fl.IntVar(&f.budget, "budget", 0, "memory: tokens it may count")
+	fl.IntVar(&f.budget, "budget", 0, "memory: tokens it may have")
 	fl.StringVarP(&f.file, "output", "o", "", "write to a file")
+	completes(cmd, "model", a.completeModels)
+	choice(cmd, "format", "memory", "messages", "original")
 	return cmd
+}
+
+func (f showFlags) validate(cmd *cobra.Command) error {
+	if !oneOf(f.format, "memory", "messages", "original") {
+		return usagef("--format %q; give memory, messages or original", f.format)
+	}
+	for _, name := range []string{"budget", "model"} {
+		if f.format != "memory" && cmd.Flags().Changed(name) {
+			return usagef("--%s is for --format memory: messages and originals are printed whole", name)
+		}
+	}
+	if cmd.Flags().Changed("budget") && f.budget <= 0 {
+		return usagef("--budget is %d; give a number of tokens above 0", f.budget)
+	}
+	return named(cmd, "model")
 }
 
 type memoryJSON struct {
@@ -130,6 +147,9 @@ func printMessages(a *app, j threadJSON, v pipeline.View) error {
 	for _, p := range j.Problems.lines() {
 		a.warn("%s", p)
 	}
+	if n := j.Counts.DamagedLines - len(j.Problems.Damage); n > 0 {
+		a.warn("%s more", plural(n, "damaged line"))
+	}
 	put(a.out, "\n")
 	t := table{head: []string{"SEQ", "TURN", "TOKENS", "REF", "ROLE", "TEXT"}, right: []bool{true, true, true}, paint: map[string]colour{"user": bold}}
 	for i := range v.Messages {
@@ -191,12 +211,15 @@ func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]by
 		if err != nil {
 			return nil, err
 		}
+		if n == 0 {
+			break
+		}
 		if n <= int64(f.budget) {
 			return text, nil
 		}
 		q.Units = min(q.Units*9/10, int(int64(q.Units)*int64(f.budget)/n))
 	}
-	return nil, hinted(fmt.Errorf("a memory within %d tokens holds nothing", f.budget), "give a larger --budget")
+	return nil, hinted(fmt.Errorf("a memory within %s holds nothing", plural(f.budget, "token")), "give a larger --budget")
 }
 
 // unitsAToken is more characters than a token has in usual text: the first

@@ -134,6 +134,11 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	}
 	for _, k := range info.Sinks {
 		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError)})
+		if k.Name == dropSink && k.LastError != "" {
+			if hint := mendDrop(c); hint != "" {
+				s.Problems = append(s.Problems, "memory files can't be written: "+hint)
+			}
+		}
 	}
 	for _, h := range c.CodexHomes {
 		s.Roots = append(s.Roots, rootJSON{Path: h, Exists: exists(h), NotFullyRead: []fileJSON{}})
@@ -183,7 +188,7 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 	}
 	for _, p := range problems {
 		r := s.root(p.Home)
-		r.NotFullyRead = append(r.NotFullyRead, fileJSON{p.Path, strings.Join(problemsOf(p), "; ")})
+		r.NotFullyRead = append(r.NotFullyRead, fileJSON{p.Path, strings.Join(fewReasons(problemsOf(p), p.Damaged-len(p.Damage)), "; ")})
 	}
 	if len(s.Sinks) == 0 {
 		receipts, err := db.Receipts(ctx, dropSink)

@@ -27,10 +27,17 @@ is of the closest one and "exact" is false.
 
 Exit codes: 0 counted, 2 wrong usage, 3 some files could not be read, 1 none could.`,
 		Example: "  session-migrator tokens README.md --model gpt-4o\n  git diff | session-migrator tokens",
-		RunE:    func(cmd *cobra.Command, files []string) error { return runTokens(cmd.Context(), a, files, f) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := named(cmd, "model"); err != nil {
+				return err
+			}
+			return runTokens(cmd.Context(), a, files, f)
+		},
 	}
 	cmd.Flags().StringVarP(&f.model, "model", "m", "", "count as this model does")
 	cmd.Flags().StringVarP(&f.encoding, "encoding", "e", "", "o200k_base (default), cl100k_base, p50k_base or r50k_base")
+	completes(cmd, "model", a.completeModels)
+	choice(cmd, "encoding", "o200k_base", "cl100k_base", "p50k_base", "r50k_base")
 	return cmd
 }
 

@@ -95,9 +95,9 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, store.ErrBusy):
 		return exitLocked, "try again in a moment"
 	case errors.Is(err, store.ErrForeign):
-		return exitFailed, "that file is not ours and stays as it is: move it away, or give another --home"
+		return exitFailed, `give another --home, or run "session-migrator run --once": that file is moved aside, never deleted`
 	case errors.Is(err, store.ErrDamaged):
-		return exitFailed, `run "session-migrator run --once": the damaged file is set aside and the cache made anew from the rollouts`
+		return exitFailed, `run "session-migrator rebuild": a damaged file is set aside and the cache made anew from the rollouts`
 	case errors.Is(err, store.ErrFull):
 		return exitFailed, "see that the disk of the data folder has room and can be written to"
 	}

@@ -15,13 +15,16 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // version is set by the linker; a build without it is nobody's release.
@@ -67,6 +70,11 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err != nil && !a.began {
 		err = usageError{err}
 	}
+	if errors.Is(err, store.ErrDamaged) {
+		if c, cErr := a.config(); cErr == nil {
+			err = daemon.Suspect(c, err)
+		}
+	}
 	return a.report(ctx, err)
 }
 
@@ -107,7 +115,7 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 	root.SetErr(a.err)
 	root.SetVersionTemplate("session-migrator {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return hinted(usageError{err}, `run "`+cmd.CommandPath()+` --help" for the flags`)
+		return hinted(usageError{plainFlagError(err)}, `run "`+cmd.CommandPath()+` --help" for the flags`)
 	})
 	root.SuggestionsMinimumDistance = 2
 
@@ -140,10 +148,41 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 // config resolves the settings.
 func (a *app) config() (config.Config, error) {
 	c, err := config.Load(config.Flags{Home: a.flags.home, CodexHomes: a.flags.codexHomes, File: a.flags.config}, a.env)
-	if err != nil {
+	switch {
+	case errors.Is(err, config.ErrNoUser):
+		return c, hinted(usageError{err}, "set HOME to your home folder, or give --home DIR and --codex-home DIR")
+	case err != nil:
 		return c, hinted(usageError{err}, "mend the setting named above, or give --config FILE")
 	}
-	return c, nil
+	return c, apart(c)
+}
+
+// named refuses an empty name where one was to be given.
+func named(cmd *cobra.Command, flag string) error {
+	if f := cmd.Flags().Lookup(flag); f.Changed && f.Value.String() == "" {
+		return noModel(flag)
+	}
+	return nil
+}
+
+func noModel(flag string) error {
+	return hinted(usagef("--%s is empty; give the name of a model", flag), `"session-migrator models" lists them`)
+}
+
+// plainFlagError says of a flag's value what it should be, not who found out.
+func plainFlagError(err error) error {
+	wrong, ok := errors.AsType[*strconv.NumError](err)
+	if !ok {
+		return err
+	}
+	what := "give a whole number"
+	switch {
+	case wrong.Func == "ParseBool":
+		what = "give true or false"
+	case errors.Is(err, strconv.ErrRange):
+		what = "give a smaller number"
+	}
+	return errors.New(strings.TrimSuffix(err.Error(), wrong.Error()) + what)
 }
 
 // log gives the logger: to stderr, from the level asked for on.

@@ -113,7 +113,7 @@ func messagesOf(ms []transcript.Message) []messageJSON {
 func (r *reader) threadOf(ctx context.Context, v pipeline.View) (threadJSON, error) {
 	t := v.Thread
 	j := threadJSON{
-		Schema: 1, ThreadID: t.ID, Title: t.Title, Cwd: t.Cwd, Workspace: t.Workspace, Model: t.Model, CLIVersion: t.CLIVersion,
+		Schema: 1, ThreadID: t.ID, Title: shown(t.Title), Cwd: shown(t.Cwd), Workspace: shown(t.Workspace), Model: t.Model, CLIVersion: t.CLIVersion,
 		Originator: t.Originator, ParentThreadID: orNull(t.Parent), ForkedFromID: orNull(t.ForkedFrom), Archived: t.Archived, State: t.State,
 		CreatedAt: instant(t.Created), UpdatedAt: instant(t.Updated), Usage: t.Usage, OwnUsage: t.OwnUsage,
 		ContextTokens: t.ContextTokens, ContextInput: t.ContextInput, Counts: t.Counts, Tokens: t.Tokens, Messages: messagesOf(v.Messages),
@@ -127,7 +127,7 @@ func (r *reader) threadOf(ctx context.Context, v pipeline.View) (threadJSON, err
 		j.ContextPercent = &percent
 	}
 	if t.GitBranch != "" || t.GitCommit != "" || t.GitURL != "" {
-		j.Git = &gitJSON{t.GitBranch, t.GitCommit, t.GitURL}
+		j.Git = &gitJSON{t.GitBranch, t.GitCommit, shown(t.GitURL)}
 	}
 	cps, err := r.db.ThreadCheckpoints(ctx, t.ID)
 	if err != nil {
@@ -189,7 +189,7 @@ func (p problemsJSON) lines() []string {
 func problemsOf(p store.Problem) []string {
 	var out []string
 	if p.Reason != "" {
-		out = append(out, p.Reason)
+		out = append(out, without(p.Path, p.Reason))
 	}
 	return append(out, problemsJSON{Damage: p.Damage, Unknown: p.Unknown}.lines()...)
 }

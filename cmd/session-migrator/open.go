@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline"
@@ -77,8 +75,13 @@ func (a *app) catchUp(ctx context.Context, c config.Config) error {
 	bar := a.progress()
 	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
 	bar.done()
+	err = explained(c, err)
 	if err != nil && have && ctx.Err() == nil {
-		a.warn("the newest lines could not be taken in: %v", err)
+		what := err.Error()
+		if h, ok := errors.AsType[*hintError](err); ok {
+			what += ": " + h.hint
+		}
+		a.warn("the newest lines could not be taken in: %s", what)
 		return nil
 	}
 	return err
@@ -129,14 +132,14 @@ func (r *reader) thread(ctx context.Context, arg string) (string, error) {
 		}
 	}
 	id, err := r.db.Resolve(ctx, arg, "", "")
+	if e, ok := errors.AsType[*store.AmbiguousError](err); ok {
+		return "", candidates(e)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		return "", r.withNewest(ctx, err)
 	}
 	return id, err
 }
-
-// titleColumns keeps a title in an error to one line.
-const titleColumns = 70
 
 // withNewest says which sessions there are.
 func (r *reader) withNewest(ctx context.Context, err error) error {
@@ -148,16 +151,10 @@ func (r *reader) withNewest(ctx context.Context, err error) error {
 	b.WriteString(err.Error())
 	b.WriteString("\nthe newest sessions are")
 	for _, t := range near {
-		fmt.Fprintf(&b, "\n  %s  %s", t.ID, quote(fit(t.Title, titleColumns)))
+		listed(&b, t.ID, t.Title)
 	}
 	return fmt.Errorf("%s%w", b.String(), silent{err})
 }
-
-// silent keeps an error's identity without its words.
-type silent struct{ err error }
-
-func (silent) Error() string   { return "" }
-func (s silent) Unwrap() error { return s.err }
 
 // view opens the cache and gives the thread that arg names with its messages.
 func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, error) {
@@ -197,31 +194,4 @@ func workspaceKey(dir string) (string, error) {
 		dir = abs
 	}
 	return transcript.WorkspaceKey(dir), nil
-}
-
-// completeSession offers session ids to the shell. It only looks at what is
-// there: a completion must be quick and silent.
-func (a *app) completeSession(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-	const most = 50
-	if len(given) > 0 && cmd.Name() != "rebuild" {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	c, err := a.config()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	r, err := openReader(cmd.Context(), c)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer r.close()
-	threads, _, err := r.db.Threads(cmd.Context(), store.Filter{Limit: most})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	out := []string{"latest\tthe newest session"}
-	for _, t := range threads {
-		out = append(out, t.ID+"\t"+clean(t.Title, false))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
