@@ -180,6 +180,9 @@ func (e *engine) change(ctx context.Context, c watch.Change, pub *publisher) err
 		if err := e.pipe.Retarget(ctx); err != nil {
 			return err
 		}
+		if err := e.pipe.DecideAnew(ctx); err != nil {
+			return err
+		}
 	}
 	for id := range t.changed {
 		pub.changed(id, t.ended)

@@ -2,11 +2,13 @@ package pipeline_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -393,15 +395,28 @@ func TestWindowIsTheSessionsOwn(t *testing.T) {
 	if th := b.thread(threadOf(t, text)); th.Window != 258_400 || th.ContextTokens != 207_533 {
 		t.Errorf("window %d, context %d", th.Window, th.ContextTokens)
 	}
-	if err := b.pipe.Retarget(t.Context()); err != nil {
-		t.Fatal(err)
+}
+
+func TestReportedWindowIsTheTargets(t *testing.T) {
+	b := newBench(t)
+	// A report counts while it is young.
+	text := bytes.ReplaceAll(lines(t, "window.jsonl"), []byte("2026-09-01"), []byte(time.Now().UTC().Format(time.DateOnly)))
+	text = bytes.ReplaceAll(text, []byte("258400"), []byte("111000"))
+	thread := threadOf(t, text)
+	home, _ := inHome(t, thread, text)
+	b.ingest(home, false)
+	for range 2 {
+		if err := errors.Join(b.pipe.Retarget(t.Context()), b.pipe.DecideAnew(t.Context())); err != nil {
+			t.Fatal(err)
+		}
 	}
 	m, err := b.pipe.Table().Lookup("codex/gpt-5.6-sol")
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || m.Source.String() != "observed" || m.Window != 111_000 {
+		t.Errorf("%+v, %v", m, err)
 	}
-	if m.Source.String() != "table" && m.Window != 258_400 {
-		t.Errorf("the window that a session reported is not used: %+v", m)
+	ds, err := b.db.Decisions(t.Context(), thread, "codex/gpt-5.6-sol")
+	if err != nil || len(ds) != 1 || ds[0].Window != 111_000 {
+		t.Errorf("the stored decision is of another window: %+v, %v", ds, err)
 	}
 }
 

@@ -215,6 +215,7 @@ func (p *Pipeline) DecideAnew(ctx context.Context) error {
 	sum := sha256.New()
 	var models []string
 	for _, w := range ts.windows {
+		w.Date = ""                         // a figure that was confirmed is the same figure
 		_, _ = fmt.Fprintf(sum, "%+v\n", w) // a hash never fails
 		models = append(models, w.Model)
 	}
