@@ -23,9 +23,9 @@ func (p *Parser) turnContext(r *record) {
 	}
 	p.copyTurn(id)
 	f := &p.facts
-	// A copy tells of its parent; it is better than nothing until the thread's
-	// own context comes.
-	if cwd != "" && (f.Cwd == "" || !p.copied(r)) {
+	// The header's folder is the thread's, as in Codex's own list of threads: a
+	// later turn elsewhere doesn't move it.
+	if f.Cwd == "" {
 		f.Cwd = cwd
 	}
 	if model != "" {

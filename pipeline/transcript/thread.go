@@ -54,7 +54,7 @@ type Facts struct {
 	Originator string // which program wrote it
 	Source     string // cli, vscode, exec, subagent:…, as told
 	Provider   string
-	Cwd        string // newest, as written
+	Cwd        string // the header's, else of the first turn; as written
 	Model      string // newest
 	Effort     string // newest reasoning effort
 	GitBranch  string
