@@ -33,6 +33,8 @@ func strip(s string) string {
 			b.WriteByte('\n')
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)
+		case r == joiner && pictureBefore(b.String()) && pictureAfter(s[i+n:]):
+			b.WriteRune(r)
 		case invisible(r):
 		default:
 			b.WriteRune(r)
@@ -51,6 +53,21 @@ func plain(s string) bool {
 	}
 	return true
 }
+
+// joiner makes one picture of two: between pictures it hides nothing.
+const joiner = 0x200d
+
+func pictureBefore(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return picture(r) || r == 0xfe0f // asks for the coloured form
+}
+
+func pictureAfter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return picture(r)
+}
+
+func picture(r rune) bool { return r >= 0x1f000 && r <= 0x1faff || r >= 0x2600 && r <= 0x27bf }
 
 func invisible(r rune) bool {
 	switch {

@@ -1,0 +1,16 @@
+package memory
+
+import "testing"
+
+func TestJoinedPicturesStayWhole(t *testing.T) {
+	for in, want := range map[string]string{
+		"👩\u200d💻 at work":      "👩\u200d💻 at work",
+		"🏳\ufe0f\u200d🌈":        "🏳\ufe0f\u200d🌈",
+		"gh\u200dp_ and \u200d": "ghp_ and ",
+		"👩\u200da":              "👩a",
+	} {
+		if got := strip(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
