@@ -109,11 +109,7 @@ func (t *tally) done(f store.File, r pipeline.Result, err error) {
 // backfill ingests all files given, those begun first at the front, because
 // forks need their parents. A file that fails is recorded and the others go
 // on; only the end of ctx, or a cache that can't be written, ends it early.
-func (e *engine) backfill(ctx context.Context, l listing, t *tally) error {
-	files, err := e.pipe.Stale(ctx, l.files)
-	if err != nil {
-		return err
-	}
+func (e *engine) backfill(ctx context.Context, files []store.File, t *tally) error {
 	t.mu.Lock()
 	t.progress.Phase, t.progress.Files = PhaseIngest, len(files)
 	for _, f := range files {
@@ -144,11 +140,20 @@ func (e *engine) backfill(ctx context.Context, l listing, t *tally) error {
 	close(todo)
 	workers.Wait()
 	if t.windows && ctx.Err() == nil {
-		if err := e.pipe.Retarget(ctx); err != nil {
+		if err := e.retarget(ctx); err != nil {
 			return err
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// retarget takes in what rollouts reported of models' windows, and decides anew
+// where that changes a target.
+func (e *engine) retarget(ctx context.Context) error {
+	if err := e.pipe.Retarget(ctx); err != nil {
+		return err
+	}
+	return e.pipe.DecideAnew(ctx)
 }
 
 // take ingests one file and those that waited for it.
@@ -188,11 +193,7 @@ func (e *engine) again(ctx context.Context, f store.File, t *tally) error {
 
 // gone marks the rollouts that the listing misses and that a second look
 // misses too. A home that can't be listed whole proves nothing.
-func (e *engine) gone(ctx context.Context, l listing) error {
-	known, err := e.db.Checkpoints(ctx)
-	if err != nil {
-		return err
-	}
+func (e *engine) gone(ctx context.Context, known []store.Checkpoint, l listing) error {
 	here := map[string]bool{}
 	for _, f := range l.files {
 		here[f.RolloutID] = true

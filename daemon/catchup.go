@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -78,7 +79,7 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = e.suspect(errors.Join(err, e.close(ctx))) }()
+	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
 	if before != nil {
 		if err := before(e); err != nil {
 			return s, err
@@ -127,10 +128,14 @@ func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
 	if err := e.pipe.DecideAnew(ctx); err != nil {
 		return err
 	}
-	if err := e.gone(ctx, l); err != nil {
+	known, err := e.db.Checkpoints(ctx)
+	if err != nil {
 		return err
 	}
-	if err := e.backfill(ctx, l, t); err != nil {
+	if err := e.gone(ctx, known, l); err != nil {
+		return err
+	}
+	if err := e.backfill(ctx, pipeline.Stale(known, l.files), t); err != nil {
 		return err
 	}
 	for _, home := range l.homes {
@@ -138,5 +143,5 @@ func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
 			t.problems = append(t.problems, FileProblem{Path: home, Reason: err.Error()})
 		}
 	}
-	return e.pipe.DecideAnew(ctx)
+	return nil
 }

@@ -23,7 +23,7 @@ type Options struct {
 	Config   config.Config
 	Version  string         // of the program, shown by status
 	Log      *slog.Logger   // nil: nothing is logged
-	Progress func(Progress) // called now and then from one goroutine; may be nil
+	Progress func(Progress) // called now and then, never twice at a time; may be nil
 }
 
 // engine is one writer at work: the lock, the cache and what fills it.
@@ -43,9 +43,12 @@ func start(ctx context.Context, opt Options, role string) (*engine, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	home, run := opt.Config.Home, opt.Config.Run()
-	l, err := acquire(home, run)
-	if role == roleDaemon && err != nil {
+	var l *lock
+	var err error
+	if role == roleDaemon {
 		l, err = acquireDaemon(ctx, home, run)
+	} else {
+		l, err = acquire(home, run)
 	}
 	if err != nil {
 		return nil, err
@@ -127,8 +130,6 @@ func markSuspect(c config.Config) error {
 	}
 	return os.WriteFile(filepath.Join(c.Run(), suspectFile), nil, 0o600)
 }
-
-func (e *engine) suspect(err error) error { return Suspect(e.opt.Config, err) }
 
 // close leaves a clean cache behind. It does so even if ctx has ended.
 func (e *engine) close(ctx context.Context) error {

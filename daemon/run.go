@@ -48,8 +48,7 @@ func run(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = e.suspect(err) }()
-	defer func() { err = errors.Join(err, e.close(ctx)) }()
+	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
 	l, err := e.list(ctx)
@@ -177,10 +176,7 @@ func (e *engine) change(ctx context.Context, c watch.Change, pub *publisher) err
 		return err
 	}
 	if t.windows {
-		if err := e.pipe.Retarget(ctx); err != nil {
-			return err
-		}
-		if err := e.pipe.DecideAnew(ctx); err != nil {
+		if err := e.retarget(ctx); err != nil {
 			return err
 		}
 	}

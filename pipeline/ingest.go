@@ -341,23 +341,19 @@ func (p *Pipeline) Gone(ctx context.Context, f store.File) error {
 	return p.db.Touch(ctx, f, store.FileGone, "the file was deleted", p.decisions)
 }
 
-// Stale gives those of the files that the cache isn't known to be up to date
-// with, in the order given: one query for all instead of one for each.
-func (p *Pipeline) Stale(ctx context.Context, files []store.File) ([]store.File, error) {
-	list, err := p.db.Checkpoints(ctx)
-	if err != nil {
-		return nil, err
-	}
-	known := make(map[string]store.Checkpoint, len(list))
-	for _, c := range list {
-		known[c.RolloutID] = c
+// Stale gives those of the files that a cache with these checkpoints isn't known
+// to be up to date with, in the order given. It is pure.
+func Stale(known []store.Checkpoint, files []store.File) []store.File {
+	byID := make(map[string]store.Checkpoint, len(known))
+	for _, c := range known {
+		byID[c.RolloutID] = c
 	}
 	var out []store.File
 	for _, f := range files {
-		c, ok := known[f.RolloutID]
+		c, ok := byID[f.RolloutID]
 		if planFor(c, ok, f) != planSkip {
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return out
 }

@@ -138,12 +138,6 @@ func (db *DB) Schema(ctx context.Context) (v int, err error) {
 	return v, db.wrap("read the schema version", err)
 }
 
-// DataVersion changes whenever another connection commits.
-func (db *DB) DataVersion(ctx context.Context) (v int64, err error) {
-	err = db.read.QueryRowContext(ctx, "PRAGMA data_version").Scan(&v)
-	return v, db.wrap("read the data version", err)
-}
-
 // Meta reads a value by which runs speak to later runs; empty if unset.
 func (db *DB) Meta(ctx context.Context, key string) (v string, err error) {
 	err = db.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(&v)

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"math"
-	"os"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -87,7 +84,6 @@ func (a *app) finish(ctx context.Context, c config.Config, s daemon.Summary, err
 	if err != nil {
 		return err
 	}
-	s.NotFullyRead = slices.DeleteFunc(s.NotFullyRead, func(f daemon.FileProblem) bool { return !standsAt(f.Path) })
 	for i, f := range s.NotFullyRead {
 		s.NotFullyRead[i].Reason = without(f.Path, f.Reason)
 	}
@@ -104,13 +100,6 @@ func (a *app) finish(ctx context.Context, c config.Config, s daemon.Summary, err
 		return hinted(partlyError{plural(len(s.NotFullyRead), "file") + " could not be read"}, `see that you may read them; "session-migrator status" lists them with the reason`)
 	}
 	return err
-}
-
-// standsAt tells whether anything is at a path, be it a link to nowhere. What
-// Codex hasn't made, or has deleted since, is no loss.
-func standsAt(path string) bool {
-	_, err := os.Lstat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // oddFiles are files that were read, but for lines that were skipped.
