@@ -269,10 +269,14 @@ func (db *DB) saveDecisions(ctx context.Context, tx *sql.Tx, thread int64, t tra
 		return err
 	}
 	defer st.Close()
+	stored, err := targets(ctx, tx)
+	if err != nil {
+		return err
+	}
 	now := db.now().UnixNano()
 	for i := range all {
 		d := &all[i]
-		target, err := saveTarget(ctx, tx, d)
+		target, err := saveTarget(ctx, tx, d, stored[d.TargetModel])
 		if err != nil {
 			return err
 		}
@@ -287,7 +291,34 @@ func (db *DB) saveDecisions(ctx context.Context, tx *sql.Tx, thread int64, t tra
 	return nil
 }
 
-func saveTarget(ctx context.Context, tx *sql.Tx, d *decide.Decision) (id int64, err error) {
+// target is the stored figures of one target model.
+type target struct {
+	id   int64
+	body string
+}
+
+// targets gives all targets by model: one query for the decisions of a thread.
+func targets(ctx context.Context, q queryer) (map[string]target, error) {
+	rows, err := q.QueryContext(ctx, "SELECT model, id, body FROM target")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]target{}
+	for rows.Next() {
+		var model string
+		var t target
+		if err := rows.Scan(&model, &t.id, &t.body); err != nil {
+			return nil, err
+		}
+		out[model] = t
+	}
+	return out, rows.Err()
+}
+
+// saveTarget gives the row of the decision's target, written anew if its
+// figures changed.
+func saveTarget(ctx context.Context, tx *sql.Tx, d *decide.Decision, stored target) (id int64, err error) {
 	same := *d
 	same.SessionTokens, same.TargetTokens, same.Budget = 0, 0, nil
 	same.Verdict, same.Strategy, same.Fit = decide.Direct, 0, decide.Comfortable
@@ -296,14 +327,8 @@ func saveTarget(ctx context.Context, tx *sql.Tx, d *decide.Decision) (id int64, 
 	if err != nil {
 		return 0, fmt.Errorf("write target: %w", err)
 	}
-	var old string
-	err = tx.QueryRowContext(ctx, "SELECT id, body FROM target WHERE model=?", d.TargetModel).Scan(&id, &old)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-	case err != nil:
-		return 0, err
-	case old == string(body):
-		return id, nil
+	if stored.body == string(body) {
+		return stored.id, nil
 	}
 	err = tx.QueryRowContext(ctx, "INSERT INTO target(model, body) VALUES(?,?) ON CONFLICT DO UPDATE SET body=excluded.body RETURNING id", d.TargetModel, string(body)).Scan(&id)
 	return id, err
