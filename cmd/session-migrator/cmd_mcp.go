@@ -16,8 +16,9 @@ import (
 )
 
 // mcpCatchUp bounds how long the first question of a client waits for new
-// lines where no daemon has taken them in.
-const mcpCatchUp = 10 * time.Second
+// lines where no daemon has taken them in. The rest of the grace is for the
+// answer itself.
+const mcpCatchUp = mcpserver.EndGrace - 2*time.Second
 
 func newMCPCommand(a *app) *cobra.Command {
 	var workspace string

@@ -192,7 +192,8 @@ func TestEndWaitsForAnswersUnderWay(t *testing.T) {
 		most    time.Duration
 	}{
 		{"end of input, soon done", false, time.Second, 2, time.Second},
-		{"end of input, never done", false, time.Hour, 1, 2300 * time.Millisecond},
+		{"end of input, after new sessions were taken in", false, 10 * time.Second, 2, 10 * time.Second},
+		{"end of input, never done", false, time.Hour, 1, mcpserver.EndGrace + 300*time.Millisecond},
 		{"signal, soon done", true, 500 * time.Millisecond, 2, 500 * time.Millisecond},
 		{"signal, never done", true, time.Hour, 1, 1300 * time.Millisecond},
 	}

@@ -15,10 +15,12 @@ import (
 	"github.com/session-migrator/session-migrator/store"
 )
 
+// EndGrace is how long answers under way may take after the client closed its
+// end: `printf … | session-migrator mcp` wants its answer. OpenStore must be
+// done sooner. A client in a hurry sends a signal.
+const EndGrace = 12 * time.Second
+
 const (
-	// eofGrace is how long answers under way may take after the client closed
-	// its end: `printf … | session-migrator mcp` wants its answer.
-	eofGrace = 2 * time.Second
 	// stopGrace is the same after a signal; clients follow up with SIGKILL.
 	stopGrace = time.Second
 	// abandonAfter is how long a call that was told to stop may still run.

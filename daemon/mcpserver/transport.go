@@ -95,7 +95,7 @@ func (t *transport) Read(context.Context) (jsonrpc.Message, error) {
 		select {
 		case l, ok := <-t.lines:
 			if !ok {
-				return nil, t.end(eofGrace)
+				return nil, t.end(EndGrace)
 			}
 			msg, refusal := t.accept(l)
 			if refusal != nil {
