@@ -11,11 +11,11 @@ WINDOWS_CC   := x86_64-w64-mingw32-gcc
 GO_MINOR     := 26
 GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
-.PHONY: help build run demo test vet lint fuzz crash cross e2e bench ci clean check-tools
+.PHONY: help build run demo test vet lint fuzz crash faults reliability cross e2e bench ci clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 # An older Go may fetch the one it needs by itself: then that one is asked.
 check-tools:
@@ -54,6 +54,17 @@ fuzz: ## every fuzz target for FUZZTIME inputs (default 3000x) or so long (30s),
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each
 	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -tags '$(TAGS) crash' -timeout 60m -run TestCrash -v ./daemon
 
+faults: ## the slow tests of faults: limits, full disks, killed readers; those that need strace or a namespace skip without
+	@CGO_ENABLED=1 $(GO) test -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' ./...
+
+reliability: ## docs/reliability.md, from all tests of faults (N kills, default 2000) and the benchmarks of goals
+	@d=$$(mktemp -d) && export RELIABILITY_DIR=$$d CGO_ENABLED=1 && \
+		$(GO) test -count=1 -tags $(TAGS) ./... && \
+		$(GO) test -count=1 -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' ./... && \
+		$(MAKE) --no-print-directory crash N=$(or $(N),2000) && \
+		$(GO) test -tags $(TAGS) -run '^$$' -bench '^BenchmarkGoal' ./... && \
+		$(GO) run -tags $(TAGS) ./daemon/reliability/gen $$d docs/reliability.md; rc=$$?; rm -rf $$d; exit $$rc
+
 cross: ## builds for Windows (needs mingw-w64) and vets for macOS
 	@command -v $(WINDOWS_CC) >/dev/null || { echo "mingw-w64 is missing: apt install gcc-mingw-w64-x86-64"; exit 1; }
 	CGO_ENABLED=1 GOOS=windows GOARCH=amd64 CC=$(WINDOWS_CC) $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS) -extldflags=-static' -o bin/session-migrator.exe ./cmd/session-migrator
@@ -65,7 +76,7 @@ e2e: build ## real clients from npm, where it can be reached; a skip prints why
 bench: ## benchmarks
 	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
 
-ci: test lint fuzz crash cross e2e ## all that a change must pass
+ci: test lint fuzz faults crash cross e2e ## all that a change must pass
 
 clean: ## removes what was built
 	@rm -rf bin

@@ -43,6 +43,8 @@ var allowed = map[string][]string{
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},
 	"pipeline/tokens/gen":    {},
 	"pipeline/capacity/gen":  {},
+	"daemon/reliability":     {},
+	"daemon/reliability/gen": {"daemon/reliability"},
 }
 
 // confined is which package alone may use an outside module.
