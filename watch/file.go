@@ -34,7 +34,29 @@ type File struct {
 func fileOf(path string, name Name, archived bool, fi fs.FileInfo) File {
 	f := File{Path: path, Name: name, Archived: archived, Size: fi.Size(), ModTime: fi.ModTime()}
 	f.Dev, f.Ino, f.CTimeNs = identity(fi)
+	f.CTimeNs = blurred(f.CTimeNs, time.Now())
 	return f
+}
+
+// blurred is the change time of a file as looked at now. Where times are whole
+// seconds a file can change again and look the same. So, while that may be, the
+// time gets a fraction of its own: a look a little later tells of a change, if
+// need be once too often.
+func blurred(cTimeNs int64, now time.Time) int64 {
+	const second = int64(time.Second)
+	if age := now.UnixNano() - cTimeNs; cTimeNs == 0 || cTimeNs%second != 0 || age < 0 || age >= int64(coarseTime) {
+		return cTimeNs
+	}
+	return cTimeNs + 1 + now.UnixNano()%(second-1)
+}
+
+// unblurred says that f has no other look than g, which may have been blurred.
+func unblurred(f, g File) bool {
+	const second = int64(time.Second)
+	if f.CTimeNs%second == 0 {
+		g.CTimeNs -= g.CTimeNs % second
+	}
+	return same(f, g)
 }
 
 // same says that nothing suggests f and g have different content. What one of

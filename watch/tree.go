@@ -90,7 +90,7 @@ func (t *tree) entry(home int, f File) *entry {
 // knows says that a listing begun at started tells nothing new with f.
 func (t *tree) knows(f File, started time.Time) bool {
 	e := t.entries[f.Path]
-	return e != nil && (e.seen.After(started) || same(e.file, f) && !e.missing)
+	return e != nil && (e.seen.After(started) || unblurred(f, e.file) && !e.missing)
 }
 
 // list takes in a file as a listing saw it. What was looked at since the
