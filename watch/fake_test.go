@@ -146,6 +146,7 @@ func faked(b *fake) func(*Watcher) {
 	return func(w *Watcher) {
 		w.open = func() (backend, error) { return b, nil }
 		w.budget, w.late = budget{newest: 64, active: 64}, false
+		w.remote = func(string) string { return "" }
 	}
 }
 

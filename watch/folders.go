@@ -57,7 +57,7 @@ func (l *loop) openBackend() {
 		return
 	}
 	l.backend = b
-	l.w.tell(func(h *Health) { h.Backend = b.name() })
+	l.tellHow(time.Now())
 }
 
 // hitLimit falls back to looking by the clock, and says so once.
@@ -68,8 +68,7 @@ func (l *loop) hitLimit(err error, now time.Time) {
 	}
 	l.limited, l.limit = true, err
 	l.retryAt = now.Add(l.retryIn)
-	l.w.tell(func(h *Health) { h.Backend = "poll" })
-	l.tellProblems(now)
+	l.tellHow(now)
 }
 
 // loseBackend goes on without one.
@@ -103,8 +102,7 @@ func (l *loop) retry(now time.Time) {
 	}
 	l.limit, l.retryIn = nil, firstRetry
 	l.w.opt.Log.Info("watches restored")
-	l.w.tell(func(h *Health) { h.Backend = l.backend.name() })
-	l.tellProblems(now)
+	l.tellHow(now)
 	l.scanBy(now)
 }
 

@@ -42,17 +42,23 @@ type loop struct {
 	hot           bool      // some active file has no events
 
 	lastWall, lastMono time.Time
+	planned            time.Time // when the loop meant to wake
+	// lost: what changed before had no event for a known reason, which is no
+	// reason to distrust a home.
+	lost time.Time
 }
 
 type homeState struct {
 	path     string // as given
 	missing  bool
+	remote   string      // kind of its file system, if others change it unseen
 	distrust time.Time   // poll until then: events went missing here
 	missed   []time.Time // of late
 }
 
 type scanResult struct {
 	*listing
+	remotes        []string // by home, as homeState.remote
 	started, ended time.Time
 	err            error
 }
@@ -63,7 +69,7 @@ func newLoop(w *Watcher) *loop {
 		w: w, folders: make(map[string]*folderState), tree: newTree(w.opt.Known),
 		settle:  newSettle(w.opt.Debounce, w.opt.MaxDelay),
 		scanned: make(chan scanResult, 1), retryIn: firstRetry,
-		lastWall: now.Round(0), lastMono: now,
+		lastWall: now.Round(0), lastMono: now, planned: now,
 	}
 	for i, home := range w.opt.Homes {
 		l.homes = append(l.homes, &homeState{path: home, missing: true})
@@ -81,7 +87,8 @@ func (l *loop) run(ctx context.Context, out chan<- Change) error {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		l.work(ctx, time.Now())
-		timer.Reset(time.Until(l.deadline()))
+		l.planned = l.deadline()
+		timer.Reset(time.Until(l.planned))
 
 		var send chan<- Change
 		change, ok := l.tree.next()
@@ -118,7 +125,8 @@ func (l *loop) run(ctx context.Context, out chan<- Change) error {
 
 // work does what is due.
 func (l *loop) work(ctx context.Context, now time.Time) {
-	if slept := now.Round(0).Sub(l.lastWall) - now.Sub(l.lastMono); slept > wakeJump {
+	if l.slept(now) {
+		l.lost = now
 		l.scanBy(now)
 	}
 	l.lastWall, l.lastMono = now.Round(0), now
@@ -141,6 +149,13 @@ func (l *loop) work(ctx context.Context, now time.Time) {
 	if !l.scanning && !l.scanAt.After(now) {
 		l.startScan(ctx)
 	}
+}
+
+// slept says that the machine, or this process, stood still since the last
+// work. While the machine sleeps our clock stands still on some systems; on the
+// others, and in a stopped process, it goes on and we wake too late.
+func (l *loop) slept(now time.Time) bool {
+	return now.Round(0).Sub(l.lastWall)-now.Sub(l.lastMono) > wakeJump || now.Sub(l.planned) > wakeJump
 }
 
 // afterPoll is the time of the next look: not so soon that looking is all
@@ -170,7 +185,7 @@ func (l *loop) plan(now time.Time) {
 
 // polls says that events from home are not to be relied on.
 func (l *loop) polls(h *homeState, now time.Time) bool {
-	return l.limited || now.Before(h.distrust)
+	return l.limited || h.remote != "" || now.Before(h.distrust)
 }
 
 func (l *loop) deadline() time.Time {
@@ -206,6 +221,9 @@ func (l *loop) startScan(ctx context.Context) {
 	l.scans.Go(func() {
 		res := scanResult{started: time.Now()}
 		res.listing, res.err = list(ctx, l.w.opt.Homes)
+		if res.err == nil {
+			res.remotes = l.w.remotes(res.listing)
+		}
 		res.ended = time.Now()
 		l.scanned <- res // has room for the one listing there can be
 	})
@@ -253,6 +271,7 @@ func (l *loop) eventError(err error, ok bool) {
 		l.loseBackend(errors.New("watches ended"), now)
 		return
 	}
+	l.lost = now
 	if errors.Is(err, fsnotify.ErrEventOverflow) {
 		l.w.tell(func(h *Health) { h.Dropped++ })
 		l.w.opt.Log.Warn("events lost, listing all", "err", err)
@@ -297,6 +316,10 @@ func (l *loop) apply(res scanResult) {
 	l.scanAt = latest(l.scanAt, res.ended.Add(scanShare*res.ended.Sub(res.started)))
 	for i, h := range l.homes {
 		h.missing = res.reals[i] == ""
+		if remote := res.remotes[i]; remote != "" && remote != h.remote {
+			l.w.opt.Log.Info("others may change this file system unseen, polling", "path", h.path, "kind", remote)
+		}
+		h.remote = res.remotes[i]
 	}
 	l.takeFolders(res)
 	for _, f := range res.found {
@@ -321,19 +344,19 @@ func (l *loop) apply(res scanResult) {
 	l.hot = l.anyHot(now)
 	l.listed = listedProblems(res.listing, len(l.homes))
 	l.w.tell(func(h *Health) { h.LastScan = res.ended })
-	l.tellProblems(now)
+	l.tellHow(now)
 }
 
 // countMissed counts f if an event should have told of it long ago.
 func (l *loop) countMissed(f found, started, now time.Time) {
 	dir := l.folders[filepath.Dir(f.file.Path)]
-	if dir == nil || !dir.watched || l.w.late || l.tree.knows(f.file, started) {
+	if dir == nil || !dir.watched || l.w.late || l.homes[f.home].remote != "" || l.tree.knows(f.file, started) {
 		return
 	}
 	// Clocks of file servers differ from ours: what seems to come from the
 	// time before the watch, or from the future, says nothing.
 	at := f.file.changed()
-	if at.Before(dir.since) || started.Sub(at) < missedAge || l.settle.waits(f.file.Path) {
+	if at.Before(latest(dir.since, l.lost)) || started.Sub(at) < missedAge || l.settle.waits(f.file.Path) {
 		return
 	}
 	l.w.tell(func(h *Health) { h.Missed++ })
@@ -351,43 +374,6 @@ func (l *loop) countMissed(f found, started, now time.Time) {
 		}
 		h.distrust, h.missed = now.Add(distrustFor), nil
 	}
-}
-
-// listedProblems are the problems of a listing that a user can care about.
-func listedProblems(res *listing, homes int) []Problem {
-	var problems []Problem
-	for _, p := range res.problems {
-		if errors.Is(p.Err, fs.ErrNotExist) && filepath.Base(p.Path) == archivedDir {
-			continue // made by the first archiving
-		}
-		problems = append(problems, p)
-	}
-	for i := range homes {
-		_, others := Resolve(filesOf(res.found, i))
-		problems = append(problems, others...)
-	}
-	return problems
-}
-
-// tellProblems renews the problems in the health.
-func (l *loop) tellProblems(now time.Time) {
-	var texts []string
-	if l.limited {
-		texts = append(texts, "not enough watches for all folders: "+l.limit.Error()+"; looking by the clock")
-	}
-	for _, h := range l.homes {
-		if now.Before(h.distrust) {
-			texts = append(texts, h.path+": changes come without events; looking by the clock")
-		}
-	}
-	for i, p := range l.listed {
-		if len(texts) == maxProblems-1 && len(l.listed)-i > 1 {
-			texts = append(texts, fmt.Sprintf("and %d more", len(l.listed)-i))
-			break
-		}
-		texts = append(texts, p.String())
-	}
-	l.w.tell(func(h *Health) { h.Problems = texts })
 }
 
 func filesOf(all []found, home int) []File {

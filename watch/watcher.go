@@ -23,7 +23,7 @@ const (
 	warmFor   = time.Hour        // and each pollWarm this long
 	confirm   = 2 * time.Second  // from a listing that misses a file to the next
 	vanished  = 200 * time.Millisecond
-	wakeJump  = 30 * time.Second // wall clock ahead of ours by this: the machine slept
+	wakeJump  = 30 * time.Second // wall clock ahead of ours, or we too late, by this: the machine slept
 	scanShare = 4                // a listing is followed by at least this many times its length of peace
 
 	missedAge    = 2 * time.Second // a change older than this should have had its event
@@ -76,7 +76,7 @@ type Change struct {
 
 // Health is how well the watcher can see.
 type Health struct {
-	Backend   string    // inotify, kqueue, windows; poll when some events cannot be had
+	Backend   string    // inotify, kqueue, windows; poll when not every change has its event
 	Watches   int       // folders with a watch
 	Dropped   int64     // times the system said that it lost events
 	Missed    int64     // changes found by a listing that should have had an event
@@ -135,6 +135,7 @@ type Watcher struct {
 	open   func() (backend, error)
 	budget budget
 	late   bool // the system's events come late: poll active files as well
+	remote func(path string) string
 
 	mu     sync.Mutex // guards health
 	health Health
@@ -146,7 +147,7 @@ func New(opt Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), health: Health{Backend: "poll"}}, nil
+	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), remote: remoteKind, health: Health{Backend: "poll"}}, nil
 }
 
 // Run sends first what the listing finds and Options.Known does not, those
