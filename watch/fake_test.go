@@ -120,6 +120,17 @@ func (r *running) want(kind Kind, path string, within time.Duration) Change {
 	return c
 }
 
+// size waits until a file is reported with a size, whatever was seen of it
+// before: nothing else may be reported meanwhile.
+func (r *running) size(path string, size int64, within time.Duration) Change {
+	r.t.Helper()
+	for {
+		if c := r.want(Present, path, within); c.File.Size == size {
+			return c
+		}
+	}
+}
+
 // none checks that nothing comes for so long.
 func (r *running) none(during time.Duration) {
 	r.t.Helper()

@@ -63,7 +63,7 @@ func (l *loop) openBackend() {
 // hitLimit falls back to looking by the clock, and says so once.
 func (l *loop) hitLimit(err error, now time.Time) {
 	if l.limit == nil {
-		l.retryIn = firstRetry
+		l.retryIn = l.w.retry
 		l.w.opt.Log.Warn("not enough watches, polling", "err", err)
 	}
 	l.limited, l.limit = true, err
@@ -100,7 +100,7 @@ func (l *loop) retry(now time.Time) {
 	if l.limited {
 		return
 	}
-	l.limit, l.retryIn = nil, firstRetry
+	l.limit, l.retryIn = nil, l.w.retry
 	l.w.opt.Log.Info("watches restored")
 	l.tellHow(now)
 	l.scanBy(now)

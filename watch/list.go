@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 const (
@@ -23,7 +22,7 @@ const (
 // followed. What cannot be read, or is missing, is a Problem. The error is
 // that of ctx and nothing else.
 func List(ctx context.Context, home string) ([]File, []Problem, error) {
-	l, err := list(ctx, []string{home})
+	l, err := list(ctx, []string{home}, look)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list rollouts in %s: %w", home, err)
 	}
@@ -56,11 +55,12 @@ type listing struct {
 	folders  []folder
 	problems []Problem
 	reals    []string // by home: its path with links resolved, "" if missing
-	// unclean: below these folders, and in these homes, a file that was not
-	// seen may still exist.
-	unclean      []string
+	// unclean: at and below these paths, and in these homes, a file that was
+	// not seen may still exist.
+	unclean      map[string]bool
 	uncleanHomes []int
 
+	look looker
 	seen map[string]bool // real paths of roots
 }
 
@@ -78,16 +78,19 @@ func (l *listing) misses(home int, path string) bool {
 	if slices.Contains(l.uncleanHomes, home) {
 		return false
 	}
-	for _, dir := range l.unclean {
-		if strings.HasPrefix(path, dir+string(filepath.Separator)) {
-			return false
+	if len(l.unclean) == 0 {
+		return true
+	}
+	for p := path; !l.unclean[p]; p = filepath.Dir(p) {
+		if p == filepath.Dir(p) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-func list(ctx context.Context, homes []string) (*listing, error) {
-	l := &listing{reals: make([]string, len(homes)), seen: make(map[string]bool)}
+func list(ctx context.Context, homes []string, look looker) (*listing, error) {
+	l := &listing{look: look, reals: make([]string, len(homes)), seen: make(map[string]bool), unclean: make(map[string]bool)}
 	for i, home := range homes {
 		if err := l.home(ctx, i, home); err != nil {
 			return nil, err
@@ -148,7 +151,7 @@ func (l *listing) walk(ctx context.Context, dir folder) error {
 	}
 	if err != nil {
 		l.problems = append(l.problems, problem(dir.path, err))
-		l.unclean = append(l.unclean, dir.path)
+		l.unclean[dir.path] = true
 	}
 	dir.entries = len(entries)
 	l.folders = append(l.folders, dir)
@@ -166,11 +169,14 @@ func (l *listing) walk(ctx context.Context, dir folder) error {
 			l.noteLink(path, entry)
 			continue
 		}
-		file, err := look(path, name, dir.archived)
+		file, err := l.look(path, name, dir.archived)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed while we walked
 		case err != nil:
 			l.problems = append(l.problems, problem(path, err))
+			if !errors.Is(err, ErrNotRegular) {
+				l.unclean[path] = true
+			}
 		default:
 			l.found = append(l.found, found{home: dir.home, file: file})
 		}
@@ -187,6 +193,9 @@ func (l *listing) noteLink(path string, entry fs.DirEntry) {
 		l.problems = append(l.problems, Problem{Path: path, Err: ErrLink})
 	}
 }
+
+// looker is look, or what a test puts before it.
+type looker func(path string, name Name, archived bool) (File, error)
 
 // look describes the file at path. It asks for the path itself: on Windows
 // the entry of a folder can be far behind a file that is held open.

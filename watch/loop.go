@@ -68,7 +68,7 @@ func newLoop(w *Watcher) *loop {
 	l := &loop{
 		w: w, folders: make(map[string]*folderState), tree: newTree(w.opt.Known),
 		settle:  newSettle(w.opt.Debounce, w.opt.MaxDelay),
-		scanned: make(chan scanResult, 1), retryIn: firstRetry,
+		scanned: make(chan scanResult, 1), retryIn: w.retry,
 		lastWall: now.Round(0), lastMono: now, planned: now,
 	}
 	for i, home := range w.opt.Homes {
@@ -220,7 +220,7 @@ func (l *loop) startScan(ctx context.Context) {
 	l.scanAt = time.Now().Add(l.w.opt.Rescan)
 	l.scans.Go(func() {
 		res := scanResult{started: time.Now()}
-		res.listing, res.err = list(ctx, l.w.opt.Homes)
+		res.listing, res.err = list(ctx, l.w.opt.Homes, l.w.look)
 		if res.err == nil {
 			res.remotes = l.w.remotes(res.listing)
 		}
@@ -292,7 +292,7 @@ func (l *loop) check(path string, now time.Time) {
 	if !ok && (dir.depth != homeDepth || base != indexFile) {
 		return
 	}
-	file, err := look(path, name, dir.archived)
+	file, err := l.w.look(path, name, dir.archived)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if l.tree.vanish(path, now) {

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -34,32 +33,6 @@ func TestAppendArrives(t *testing.T) {
 	}
 }
 
-func TestNewFolderRace(t *testing.T) {
-	for _, linked := range []bool{false, true} {
-		dir := realTemp(t)
-		home, given := filepath.Join(dir, "home"), filepath.Join(dir, "home")
-		mkdir(t, home)
-		if linked {
-			given = filepath.Join(dir, "link")
-			symlink(t, home, given)
-		}
-		// The roots are not there yet.
-		r := start(t, Options{Homes: []string{given}, Rescan: never}, nil)
-		for i := range 50 {
-			path := filepath.Join(home, sessionsDir, "2026", []string{"10", "11"}[i%2], fmt.Sprintf("%02d", 1+i/2), base(i))
-			put(t, path, "x")
-			c := r.get(soon)
-			for c.Kind == Present && c.File.Path != path { // once empty, once with its content
-				c = r.get(soon)
-			}
-			if c.Home != given || c.File.Path != path {
-				t.Errorf("change = %+v, want home %s as given, path %s", c, given, path)
-			}
-		}
-		r.stop()
-	}
-}
-
 func TestLateHome(t *testing.T) {
 	home := filepath.Join(realTemp(t), "later", "codex")
 	r := start(t, Options{Homes: []string{home}, Rescan: never}, nil)
@@ -72,6 +45,7 @@ func TestLateHome(t *testing.T) {
 }
 
 func TestArchiveMove(t *testing.T) {
+	t.Parallel()
 	home := realTemp(t)
 	path := filepath.Join(day(home, 1), base(1))
 	archived := filepath.Join(home, archivedDir, base(1))

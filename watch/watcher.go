@@ -136,6 +136,8 @@ type Watcher struct {
 	budget budget
 	late   bool // the system's events come late: poll active files as well
 	remote func(path string) string
+	look   looker
+	retry  time.Duration // of watches after a limit, the first time
 
 	mu     sync.Mutex // guards health
 	health Health
@@ -147,7 +149,7 @@ func New(opt Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), remote: remoteKind, health: Health{Backend: "poll"}}, nil
+	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), remote: remoteKind, look: look, retry: firstRetry, health: Health{Backend: "poll"}}, nil
 }
 
 // Run sends first what the listing finds and Options.Known does not, those
