@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 func TestListPipe(t *testing.T) {
+	reliability.Fault(t, 41, "mkfifo under the name of a rollout")
 	home := realTemp(t)
 	mkdir(t, filepath.Join(home, sessionsDir))
 	mkdir(t, filepath.Join(home, archivedDir))

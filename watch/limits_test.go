@@ -10,9 +10,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 func TestWatchLimit(t *testing.T) {
+	reliability.Fault(t, 34, "a watcher that gives 2 watches; asked again after 1, 2, 4, … 60 minutes")
+	reliability.Fault(t, 35, "a watcher that can't be opened; tried again after 1, 2, 4, … 60 minutes")
 	for name, opens := range map[string]bool{"no more watches": true, "no instance": false} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, home string) {
@@ -154,17 +158,55 @@ func TestSmallBudget(t *testing.T) {
 	})
 }
 
-// Where events come late, as on Windows, active files are looked at.
+// Where events come late, as on Windows, active files are looked at, and only
+// they.
 func TestLateEvents(t *testing.T) {
+	reliability.Fault(t, 39, "a watcher that tells of nothing while the writer has the file open; 50 appends")
 	bubble(t, func(t *testing.T, home string) {
-		path := filepath.Join(day(home, 1), base(1))
+		path, old := filepath.Join(day(home, 1), base(1)), filepath.Join(day(home, 1), base(2))
 		put(t, path, "x")
-		r := start(t, Options{Homes: []string{home}}, func(w *Watcher) {
+		put(t, old, "x")
+		chtimes(t, old, time.Now().Add(-2*warmFor))
+		var looks [2]atomic.Int32
+		r := start(t, Options{Homes: []string{home}, Rescan: never}, func(w *Watcher) {
 			faked(newFake(plenty, nil))(w)
 			w.late = true
+			w.look = func(p string, n Name, a bool) (File, error) {
+				switch p {
+				case path:
+					looks[0].Add(1)
+				case old:
+					looks[1].Add(1)
+				}
+				return look(p, n, a)
+			}
 		})
 		r.want(Present, path, time.Second)
+		r.want(Present, old, time.Second)
+		for i := range 50 {
+			<-time.After(time.Duration(i) * 7 * time.Millisecond)
+			began := time.Now()
+			appendTo(t, path, "y")
+			r.want(Present, path, time.Second)
+			if took := time.Since(began); took > 500*time.Millisecond {
+				t.Errorf("an append was seen after %v", took)
+			}
+		}
+		if n := looks[1].Load(); n > 2 { // the listing, and the reading of its folder
+			t.Errorf("%d looks at a file nobody writes", n)
+		}
+		r.none(hotFor + 5*time.Minute) // its user thinks
+		began := time.Now()
 		appendTo(t, path, "y")
-		r.want(Present, path, 300*time.Millisecond)
+		r.want(Present, path, time.Minute)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the next append was seen after %v", took)
+		}
+		r.none(warmFor + time.Minute)
+		before := looks[0].Load()
+		r.none(10 * time.Minute)
+		if n := looks[0].Load() - before; n != 0 {
+			t.Errorf("%d looks at a file that has been quiet for long", n)
+		}
 	})
 }

@@ -39,7 +39,7 @@ type loop struct {
 	listed   []Problem // of the last one
 
 	warmAt, hotAt time.Time // next looks; zero for none
-	hot           bool      // some active file has no events
+	hot, warm     bool      // some active file has no events
 
 	lastWall, lastMono time.Time
 	planned            time.Time // when the loop meant to wake
@@ -167,7 +167,7 @@ func (l *loop) afterPoll(began time.Time, every time.Duration) time.Time {
 
 // plan starts and stops the clocks for looking without events.
 func (l *loop) plan(now time.Time) {
-	warm := l.hot || len(l.unafforded) > 0
+	warm := l.hot || l.warm || len(l.unafforded) > 0
 	for _, h := range l.homes {
 		warm = warm || h.missing || l.polls(h, now)
 	}
@@ -341,7 +341,7 @@ func (l *loop) apply(res scanResult) {
 		l.scanBy(now.Add(confirm))
 	}
 	l.rewatch(now)
-	l.hot = l.anyHot(now)
+	l.findActive(now)
 	l.listed = listedProblems(res.listing, len(l.homes))
 	l.w.tell(func(h *Health) { h.LastScan = res.ended })
 	l.tellHow(now)

@@ -26,19 +26,21 @@ func (l *loop) needsPoll(path string, now time.Time) bool {
 	return dir != nil && (l.w.late || !dir.watched || l.polls(l.homes[dir.home], now))
 }
 
-// anyHot says that there are files to look at each PollHot, and forgets the
-// ones that have been quiet for long.
-func (l *loop) anyHot(now time.Time) bool {
-	hot := false
+// findActive finds out whether there are files to look at each PollHot and
+// each pollWarm, and forgets the ones that have been quiet for long.
+func (l *loop) findActive(now time.Time) {
+	l.hot, l.warm = false, false
 	for path, e := range l.tree.active {
-		switch idle := now.Sub(e.active); {
-		case idle >= warmFor:
+		idle := now.Sub(e.active)
+		if idle >= warmFor {
 			delete(l.tree.active, path)
-		case idle < hotFor:
-			hot = hot || l.needsPoll(path, now)
+			continue
 		}
+		if l.hot || l.warm && idle >= hotFor || !l.needsPoll(path, now) {
+			continue
+		}
+		l.warm, l.hot = true, idle < hotFor
 	}
-	return hot
 }
 
 // pollFiles looks [4] at the files that changed within the given time and have no
@@ -49,7 +51,7 @@ func (l *loop) pollFiles(now time.Time, within time.Duration) {
 			l.check(path, now)
 		}
 	}
-	l.hot = l.anyHot(now)
+	l.findActive(now)
 }
 
 // pollFolders looks for new names in the folders that would be watched, where

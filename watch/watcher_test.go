@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 const plenty = 1 << 20
@@ -98,6 +100,7 @@ func TestSlowReceiverGetsTheNewest(t *testing.T) {
 }
 
 func TestOverflowListsAll(t *testing.T) {
+	reliability.Fault(t, 33, "a watcher that says it lost events")
 	bubble(t, func(t *testing.T, home string) {
 		b := newFake(plenty, nil)
 		var paths []string
@@ -128,6 +131,7 @@ func TestOverflowListsAll(t *testing.T) {
 // What never had an event is found by the next listing, and after three times
 // events are not relied on any more.
 func TestMissedEvents(t *testing.T) {
+	reliability.Fault(t, 38, "a watcher that loses every event: 3 changes found by listings, then by the clock")
 	bubble(t, func(t *testing.T, home string) {
 		path := filepath.Join(day(home, 1), base(1))
 		put(t, path, "x")
@@ -182,6 +186,7 @@ func TestGoneAfterTwoListings(t *testing.T) {
 }
 
 func TestTreeAwayAndBack(t *testing.T) {
+	reliability.Fault(t, 31, "the Codex home renamed away for two minutes and back, without an event")
 	bubble(t, func(t *testing.T, home string) {
 		path := filepath.Join(day(home, 1), base(1))
 		put(t, path, "x")
