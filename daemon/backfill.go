@@ -162,6 +162,7 @@ func (e *engine) take(ctx context.Context, f store.File, t *tally) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // told to stop: not the file's fault
 	}
+	e.later.note(f, err, time.Now())
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrDamaged) {
 		return err
 	}

@@ -33,6 +33,7 @@ type engine struct {
 	lock  *lock
 	db    *store.DB
 	pipe  *pipeline.Pipeline
+	later *later // what could not be read yet; nil in a run that ends by itself
 	aside string // where a damaged cache was moved, empty if none was
 }
 

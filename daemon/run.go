@@ -49,6 +49,7 @@ func run(ctx context.Context, opt Options) (err error) {
 		return err
 	}
 	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
+	e.later = newLater()
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
 	l, err := e.list(ctx)
@@ -122,6 +123,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 		e.log.Info("backfill done", "files", t.progress.FilesDone, "bytes", t.bytes, "items", t.items, "took", time.Since(t.started))
 		return nil
 	})
+	part("try again", func(ctx context.Context) error { return e.tryAgain(ctx, pub) })
 	part("publish", pub.run)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
@@ -170,7 +172,11 @@ func (e *engine) change(ctx context.Context, c watch.Change, pub *publisher) err
 		return e.pipe.Gone(ctx, fileOf(c.Home, c.File))
 	case watch.Present:
 	}
-	f := fileOf(c.Home, c.File)
+	return e.present(ctx, fileOf(c.Home, c.File), pub)
+}
+
+// present ingests a rollout that is new or changed.
+func (e *engine) present(ctx context.Context, f store.File, pub *publisher) error {
 	t := newTally(nil)
 	if err := e.take(ctx, f, t); err != nil {
 		return err

@@ -242,6 +242,10 @@ func (l *loop) event(ev fsnotify.Event, ok bool) {
 		l.scanBy(now.Add(vanished))
 		return
 	}
+	if l.folders[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
+		l.scanBy(now.Add(vanished)) // it may have become readable
+		return
+	}
 	parent := l.folders[filepath.Dir(ev.Name)]
 	if parent == nil {
 		return
