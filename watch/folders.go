@@ -274,8 +274,11 @@ func (l *loop) readFolder(d *folderState, now time.Time) {
 		l.readHome(d, now)
 		return
 	}
-	entries, err := os.ReadDir(d.path)
+	entries, err := l.w.see.readDir(d.path)
 	if err != nil {
+		if isLimit(err) {
+			l.scanBy(now.Add(afterLimit))
+		}
 		return // the listing reports it
 	}
 	for _, entry := range entries {

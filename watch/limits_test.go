@@ -171,7 +171,7 @@ func TestLateEvents(t *testing.T) {
 		r := start(t, Options{Homes: []string{home}, Rescan: never}, func(w *Watcher) {
 			faked(newFake(plenty, nil))(w)
 			w.late = true
-			w.look = func(p string, n Name, a bool) (File, error) {
+			w.see.look = func(p string, n Name, a bool) (File, error) {
 				switch p {
 				case path:
 					looks[0].Add(1)

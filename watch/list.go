@@ -22,7 +22,7 @@ const (
 // followed. What cannot be read, or is missing, is a Problem. The error is
 // that of ctx and nothing else.
 func List(ctx context.Context, home string) ([]File, []Problem, error) {
-	l, err := list(ctx, []string{home}, look)
+	l, err := list(ctx, []string{home}, systemEyes())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list rollouts in %s: %w", home, err)
 	}
@@ -60,7 +60,7 @@ type listing struct {
 	unclean      map[string]bool
 	uncleanHomes []int
 
-	look looker
+	see  eyes
 	seen map[string]bool // real paths of roots
 }
 
@@ -89,8 +89,8 @@ func (l *listing) misses(home int, path string) bool {
 	return false
 }
 
-func list(ctx context.Context, homes []string, look looker) (*listing, error) {
-	l := &listing{look: look, reals: make([]string, len(homes)), seen: make(map[string]bool), unclean: make(map[string]bool)}
+func list(ctx context.Context, homes []string, see eyes) (*listing, error) {
+	l := &listing{see: see, reals: make([]string, len(homes)), seen: make(map[string]bool), unclean: make(map[string]bool)}
 	for i, home := range homes {
 		if err := l.home(ctx, i, home); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func (l *listing) walk(ctx context.Context, dir folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir.path)
+	entries, err := l.see.readDir(dir.path)
 	if errors.Is(err, fs.ErrNotExist) && dir.depth > 0 {
 		return nil // removed while we walked
 	}
@@ -169,7 +169,7 @@ func (l *listing) walk(ctx context.Context, dir folder) error {
 			l.noteLink(path, entry)
 			continue
 		}
-		file, err := l.look(path, name, dir.archived)
+		file, err := l.see.look(path, name, dir.archived)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // removed while we walked
 		case err != nil:
@@ -194,8 +194,13 @@ func (l *listing) noteLink(path string, entry fs.DirEntry) {
 	}
 }
 
-// looker is look, or what a test puts before it.
-type looker func(path string, name Name, archived bool) (File, error)
+// eyes are how folders and files are looked at; tests put others before them.
+type eyes struct {
+	readDir func(path string) ([]os.DirEntry, error)
+	look    func(path string, name Name, archived bool) (File, error)
+}
+
+func systemEyes() eyes { return eyes{readDir: os.ReadDir, look: look} }
 
 // look describes the file at path. It asks for the path itself: on Windows
 // the entry of a folder can be far behind a file that is held open.

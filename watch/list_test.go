@@ -125,7 +125,7 @@ func TestListUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(day, 0o700)
-	l, err := list(t.Context(), []string{home}, look)
+	l, err := list(t.Context(), []string{home}, systemEyes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -220,7 +221,7 @@ func (l *loop) startScan(ctx context.Context) {
 	l.scanAt = time.Now().Add(l.w.opt.Rescan)
 	l.scans.Go(func() {
 		res := scanResult{started: time.Now()}
-		res.listing, res.err = list(ctx, l.w.opt.Homes, l.w.look)
+		res.listing, res.err = list(ctx, l.w.opt.Homes, l.w.see)
 		if res.err == nil {
 			res.remotes = l.w.remotes(res.listing)
 		}
@@ -296,7 +297,7 @@ func (l *loop) check(path string, now time.Time) {
 	if !ok && (dir.depth != homeDepth || base != indexFile) {
 		return
 	}
-	file, err := l.w.look(path, name, dir.archived)
+	file, err := l.w.see.look(path, name, dir.archived)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if l.tree.vanish(path, now) {
@@ -343,6 +344,9 @@ func (l *loop) apply(res scanResult) {
 	}
 	if l.tree.sweep(res.listing, res.started, l.turn) {
 		l.scanBy(now.Add(confirm))
+	}
+	if slices.ContainsFunc(res.problems, func(p Problem) bool { return isLimit(p.Err) }) {
+		l.scanBy(now.Add(afterLimit))
 	}
 	l.rewatch(now)
 	l.findActive(now)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
@@ -46,7 +48,7 @@ func TestChangeBetweenListingAndLook(t *testing.T) {
 				var armed atomic.Bool
 				r := start(t, Options{Homes: []string{home}}, func(w *Watcher) {
 					faked(newFake(plenty, nil))(w)
-					w.look = func(p string, n Name, a bool) (File, error) {
+					w.see.look = func(p string, n Name, a bool) (File, error) {
 						if p == path && armed.CompareAndSwap(true, false) {
 							c.meanwhile(t, home, path)
 						}
@@ -89,7 +91,7 @@ func TestUncleanListingEndsNothing(t *testing.T) {
 				var broken atomic.Bool
 				r := start(t, Options{Homes: []string{home}}, func(w *Watcher) {
 					faked(newFake(plenty, nil))(w)
-					w.look = func(p string, n Name, a bool) (File, error) {
+					w.see.look = func(p string, n Name, a bool) (File, error) {
 						if p == path && broken.Load() {
 							return File{}, &os.PathError{Op: "lstat", Path: p, Err: c.err}
 						}
@@ -108,4 +110,41 @@ func TestUncleanListingEndsNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Without descriptors no folder can be read: that is made up for soon, not only
+// by the next listing.
+func TestNoDescriptorsForAWhile(t *testing.T) {
+	reliability.Fault(t, 36, "folders that can't be read for want of descriptors: first a new one, then all of a listing")
+	bubble(t, func(t *testing.T, home string) {
+		path := filepath.Join(day(home, 1), base(1))
+		put(t, path, "x")
+		b := newFake(plenty, nil)
+		var short atomic.Bool
+		r := start(t, Options{Homes: []string{home}}, func(w *Watcher) {
+			faked(b)(w)
+			w.see.readDir = func(dir string) ([]os.DirEntry, error) {
+				if short.Load() {
+					return nil, &os.PathError{Op: "open", Path: dir, Err: syscall.EMFILE}
+				}
+				return os.ReadDir(dir)
+			}
+		})
+		r.want(Present, path, time.Second)
+		for range 2 {
+			short.Store(true)
+			fresh := filepath.Join(day(home, 2), base(2))
+			put(t, fresh, "x")
+			b.ev <- fsnotify.Event{Name: filepath.Dir(fresh), Op: fsnotify.Create}
+			r.none(3 * afterLimit)
+			short.Store(false)
+			r.want(Present, fresh, 2*afterLimit)
+			remove(t, filepath.Dir(fresh))
+			b.ev <- fsnotify.Event{Name: filepath.Dir(fresh), Op: fsnotify.Remove}
+			r.want(Gone, fresh, 10*time.Second)
+		}
+		if h := r.Health(); len(h.Problems) != 0 || h.Watches != 5 {
+			t.Errorf("health = %+v, want no problem left", h)
+		}
+	})
 }

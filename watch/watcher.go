@@ -18,13 +18,15 @@ const (
 
 	coarseTime = 2 * time.Second // no file system counts times in larger steps
 
-	pollWarm  = time.Second      // folders and files, where events cannot be had
-	hotFor    = 10 * time.Minute // a file is looked at each PollHot this long after a change
-	warmFor   = time.Hour        // and each pollWarm this long
-	confirm   = 2 * time.Second  // from a listing that misses a file to the next
-	vanished  = 200 * time.Millisecond
-	wakeJump  = 30 * time.Second // wall clock ahead of ours, or we too late, by this: the machine slept
-	scanShare = 4                // a listing is followed by at least this many times its length of peace
+	pollWarm = time.Second      // folders and files, where events cannot be had
+	hotFor   = 10 * time.Minute // a file is looked at each PollHot this long after a change
+	warmFor  = time.Hour        // and each pollWarm this long
+	confirm  = 2 * time.Second  // from a listing that misses a file to the next
+	vanished = 200 * time.Millisecond
+	// afterLimit is the time to the next listing when descriptors were short.
+	afterLimit = 5 * time.Second
+	wakeJump   = 30 * time.Second // wall clock ahead of ours, or we too late, by this: the machine slept
+	scanShare  = 4                // a listing is followed by at least this many times its length of peace
 
 	missedAge    = 2 * time.Second // a change older than this should have had its event
 	missedLimit  = 3               // so many without one, within missedWithin: do not trust events there
@@ -136,7 +138,7 @@ type Watcher struct {
 	budget budget
 	late   bool // the system's events come late: poll active files as well
 	remote func(path string) string
-	look   looker
+	see    eyes
 	retry  time.Duration // of watches after a limit, the first time
 
 	mu     sync.Mutex // guards health
@@ -149,7 +151,7 @@ func New(opt Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), remote: remoteKind, look: look, retry: firstRetry, health: Health{Backend: "poll"}}, nil
+	return &Watcher{opt: opt, open: openFsnotify, budget: systemBudget(), late: eventsLate(), remote: remoteKind, see: systemEyes(), retry: firstRetry, health: Health{Backend: "poll"}}, nil
 }
 
 // Run sends first what the listing finds and Options.Known does not, those
