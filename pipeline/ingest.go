@@ -141,7 +141,7 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 }
 
 func tailOptions() tail.Options {
-	return tail.Options{Classify: func(head []byte, whole bool) tail.Want {
+	return tail.Options{Restart: rollout.Restart(), Classify: func(head []byte, whole bool) tail.Want {
 		switch rollout.Classify(head, whole) {
 		case rollout.NeedAll:
 			return tail.WantAll
@@ -152,6 +152,15 @@ func tailOptions() tail.Options {
 		}
 		return tail.WantAll
 	}}
+}
+
+// lineOf gives the parser what the reader has of a line.
+func lineOf(l *tail.Line) rollout.Line {
+	need := needOf(l.Want)
+	if l.Whole {
+		need = rollout.NeedAll // it is all there, wanted or not
+	}
+	return rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: need, TooLong: l.TooLong, Rest: l.Rest}
 }
 
 func needOf(w tail.Want) rollout.Need {
@@ -206,7 +215,7 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 		if err != nil {
 			return g.res, errors.Join(err, g.commit(r, false))
 		}
-		g.parser.Line(rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: needOf(l.Want), TooLong: l.TooLong}, &g.delta)
+		g.parser.Line(lineOf(&l), &g.delta)
 		if len(l.Bytes) >= hugeLine {
 			r.Drop() // before its text is copied on the way into the cache
 		}

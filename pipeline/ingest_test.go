@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -515,22 +516,35 @@ func TestHugeLineIsPassedOver(t *testing.T) {
 	message := func(role, kind, text string) string {
 		return fmt.Sprintf(`{"timestamp":"2026-09-01T09:00:01.000Z","type":"response_item","payload":{"type":"message","role":%q,"content":[{"type":%q,"text":%q}]}}`+"\n", role, kind, text)
 	}
-	huge := strings.Repeat("A", 66<<20)
+	reliability.Fault(t, 21, "20 lines, one of 100 MB (a compaction with pictures; an answer; a torn record with the next glued to it), 20 lines")
+	huge := strings.Repeat("A", 100<<20)
 	for _, c := range []struct {
 		name, before, after string
-		damaged             int
+		damaged, salvaged   int
 	}{
-		{"compaction with pictures", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"compacted","payload":{"message":"sum","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,`, `"}]}]}}` + "\n", 0},
-		{"answer above the limit", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`, `"}]}}` + "\n", 1},
+		{"compaction with pictures", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"compacted","payload":{"message":"sum","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,`, `"}]}]}}` + "\n", 0, 0},
+		{"answer above the limit", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`, `"}]}}` + "\n", 1, 0},
+		{"torn above the limit, the next glued to it", `{"timestamp":"2026-09-01T09:00:02.000Z","type":"event_msg","payload":{"type":"exec_command_end","stdout":"`, message("user", "input_text", "glued"), 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			home, path := inHome(t, id("0a1"), []byte(header+message("user", "input_text", "before")+message("assistant", "output_text", "yes")))
-			for _, part := range []string{c.before, huge, c.after, message("user", "input_text", "after"), message("assistant", "output_text", "too")} {
+			var want []string
+			twenty := func(when string) (text string) {
+				for i := range 10 {
+					want = append(want, fmt.Sprint(when, i), fmt.Sprint("yes ", when, i))
+					text += message("user", "input_text", want[len(want)-2]) + message("assistant", "output_text", want[len(want)-1])
+				}
+				return text
+			}
+			home, path := inHome(t, id("0a1"), []byte(header+twenty("before ")))
+			if c.salvaged > 0 {
+				want = append(want, "glued")
+			}
+			for _, part := range []string{c.before, huge, c.after, twenty("after ")} {
 				appendTo(t, path, []byte(part))
 			}
 			b := newBench(t)
 			b.ingest(home, false)
-			if got := b.said(id("0a1")); got != "before | yes | after | too" {
+			if got := b.said(id("0a1")); got != strings.Join(want, " | ") {
 				t.Errorf("said %q", got)
 			}
 			if th := b.thread(id("0a1")); th.Counts.DamagedLines != c.damaged {
@@ -540,7 +554,7 @@ func TestHugeLineIsPassedOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.damaged == 1 && (odd.Damage[0].Size < 66<<20 || odd.Damage[0].Line != 4 || !strings.Contains(odd.Damage[0].Detail, "message")) {
+			if c.damaged == 1 && (odd.Damage[0].Size < 100<<20 || odd.Damage[0].Line != 22 || odd.Damage[0].Salvaged != c.salvaged || odd.Damage[0].Detail == "") {
 				t.Errorf("not named: %+v", odd.Damage)
 			}
 		})

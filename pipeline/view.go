@@ -116,7 +116,7 @@ func (p *Pipeline) readThrough(ctx context.Context, v *View, cp store.Checkpoint
 		if err != nil {
 			return err
 		}
-		parser.Line(rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: needOf(l.Want), TooLong: l.TooLong}, &delta)
+		parser.Line(lineOf(&l), &delta)
 	}
 	select {
 	case c := <-p.counters:

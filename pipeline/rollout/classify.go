@@ -35,6 +35,10 @@ const HeadSize = 64 << 10
 // quotes would be escaped.
 var recordStart = []byte(`{"timestamp":"`)
 
+// Restart gives what every record of the enveloped eras begins with. A line
+// that holds it behind its start must be given to Parser.Line whole.
+func Restart() []byte { return bytes.Clone(recordStart) }
+
 // head is what the first bytes of a line tell, as all versions order them:
 //
 //	{"timestamp":"…",["ordinal":N,]"type":"T","payload":{["type":"S",]…
@@ -44,6 +48,14 @@ type head struct {
 	kind    string // line type
 	sub     string // payload type; empty for the line types that have none
 	rest    int    // where the payload goes on
+}
+
+// name says what kind of line it is the head of.
+func (h *head) name() string {
+	if h.sub == "" {
+		return h.kind
+	}
+	return h.kind + "/" + h.sub
 }
 
 // parseHead reads the head; false if the line doesn't begin like one.

@@ -28,6 +28,9 @@ func (p *Parser) Line(l Line, d *transcript.Delta) {
 	at := place{line: l.Number, offset: l.Offset, size: l.Size, ordinal: -1}
 	// [1] how much is needed, and how much is there
 	h, shaped := parseHead(b)
+	if l.Rest != nil && p.rest(&h, l.Rest, at, d) {
+		return
+	}
 	if l.TooLong {
 		p.tooLong(&h, shaped, at, d)
 		return
@@ -78,14 +81,30 @@ func headRecord(h *head, b []byte, at place) *record {
 func (p *Parser) tooLong(h *head, shaped bool, at place, d *transcript.Delta) {
 	detail := ""
 	if shaped {
-		detail = h.kind
-		if h.sub != "" {
-			detail += "/" + h.sub
-		}
+		detail = h.name()
 		at.time, at.ordinal = parseStamp(h.stamp), h.ordinal
 		p.step(&record{place: at})
 	}
 	p.damage(at, "too-long", detail, at.size, 0, d)
+}
+
+// rest takes in the record that was glued to a torn line above the cap. Where
+// the rest is more or less than a record, it is part of the long one: false.
+func (p *Parser) rest(h *head, b []byte, at place, d *transcript.Delta) bool {
+	b = bytes.TrimRight(b, " \t\r\n")
+	v, ok := whole(b)
+	if !ok || !v.isObject() {
+		return false
+	}
+	inner := at
+	inner.offset, inner.size = at.offset+at.size-int64(len(b)+1), int64(len(b))
+	r, ok := p.open(v, inner)
+	if !ok {
+		return false
+	}
+	p.take(&r, d)
+	p.damage(at, "torn", h.name(), at.size-int64(len(b)), 1, d)
+	return true
 }
 
 // full reads a complete line.

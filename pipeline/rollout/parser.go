@@ -34,6 +34,9 @@ type Line struct {
 	Size    int64  // bytes of the line in the file
 	Need    Need   // what Bytes was cut down to, as Classify said; zero counts as NeedAll
 	TooLong bool   // the line is above the reader's cap: Bytes is its first bytes only
+	// Rest is, of a line above the reader's cap, what stands from the last
+	// Restart on, if there is one behind its start.
+	Rest []byte
 }
 
 // Parser turns the lines of one rollout into deltas. It is not safe for

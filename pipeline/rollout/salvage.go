@@ -47,10 +47,7 @@ func (p *Parser) salvage(b []byte, at place, start int, d *transcript.Delta) {
 	lost := int64(len(b) - saved)
 	detail := ""
 	if h, ok := parseHead(b); ok {
-		detail = h.kind
-		if h.sub != "" {
-			detail += "/" + h.sub
-		}
+		detail = h.name()
 	}
 	p.damage(at, damageCause(b, found), detail, lost, found, d)
 }

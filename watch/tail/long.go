@@ -20,6 +20,47 @@ type longLine struct {
 	whole  []byte // all of it, mark included, where it cannot be read again
 	gather bool   // whole is being filled
 	limit  int    // bytes above which gathering stops
+	seek   seeker // for what Options.Restart says
+}
+
+// seeker looks for a pattern in bytes that come in pieces.
+type seeker struct {
+	pattern []byte
+	carry   []byte // the end of what came before, shorter than the pattern
+	at      int64  // where carry begins
+	last    int64  // where the pattern was found last, behind the very start
+}
+
+// add looks through the next bytes.
+func (s *seeker) add(b []byte) {
+	if len(s.pattern) == 0 {
+		return
+	}
+	over := append(s.carry, b[:min(len(b), len(s.pattern)-1)]...) //nolint:gocritic // carry is cut below
+	if i := bytes.LastIndex(over, s.pattern); i >= 0 && s.at+int64(i) > 0 {
+		s.last = s.at + int64(i)
+	}
+	if i := bytes.LastIndex(b, s.pattern); i >= 0 && s.at+int64(len(s.carry)+i) > 0 {
+		s.last = s.at + int64(len(s.carry)+i)
+	}
+	s.at += int64(len(s.carry) + len(b))
+	if len(b) < len(s.pattern)-1 {
+		b = over
+	}
+	n := min(len(b), len(s.pattern)-1)
+	s.carry = append(s.carry[:0], b[len(b)-n:]...)
+	s.at -= int64(n)
+}
+
+// rest is what Line.Rest says, of a body that is in memory.
+func (o *Options) rest(body []byte) []byte {
+	if len(o.Restart) == 0 {
+		return nil
+	}
+	if i := bytes.LastIndex(body, o.Restart); i > 0 && len(body)-i <= o.MaxLine {
+		return body[i:]
+	}
+	return nil
 }
 
 // startLong turns to a line that fills the whole buffer without ending [3].
@@ -36,6 +77,7 @@ func (r *Reader) startLong() {
 		active: true, want: want, mark: n, last: r.prints.last,
 		head: bytes.Clone(raw[:min(len(raw), headMax-len(r.prints.head))]),
 		keep: bytes.Clone(body[:keep]),
+		seek: seeker{pattern: r.opt.Restart},
 	}
 	if want == WantAll && !r.src.rereads() {
 		r.long.gather, r.long.limit = true, n+r.opt.MaxLine+len("\r\n")
@@ -47,6 +89,11 @@ func (r *Reader) startLong() {
 
 // take lets the next bytes of the line pass.
 func (l *longLine) take(b []byte) {
+	if l.size == 0 {
+		l.seek.add(b[l.mark:])
+	} else {
+		l.seek.add(b)
+	}
 	l.size += int64(len(b))
 	l.last.add(b)
 	if !l.gather {
@@ -77,21 +124,21 @@ func (r *Reader) finishLong(end int) (Line, error) {
 	}
 	bodyLen := l.size - int64(l.mark) - int64(ending)
 	line := r.line(l.size, l.want)
-	switch l.want {
-	case WantAll:
-		if bodyLen > int64(r.opt.MaxLine) {
-			line.TooLong, line.Bytes = true, l.keep
-			break
+	line.Bytes = l.keep
+	var err error
+	switch most := int64(r.opt.MaxLine); {
+	case bodyLen <= most && (l.want == WantAll || l.seek.last > 0):
+		line.Whole = true
+		line.Bytes, err = r.assemble(0, bodyLen)
+	case bodyLen > most:
+		line.TooLong = l.want == WantAll
+		if n := bodyLen - l.seek.last; l.seek.last > 0 && n <= most {
+			line.Rest, err = r.assemble(l.seek.last, n)
 		}
-		body, err := r.assemble(int(bodyLen))
-		if err != nil {
-			r.fail = fmt.Errorf("read rollout %s at %d: %w", r.path, r.off, err)
-			return Line{}, r.fail
-		}
-		line.Whole, line.Bytes = true, body
-	case WantHead:
-		line.Bytes = l.keep
-	case WantNone:
+	}
+	if err != nil {
+		r.fail = fmt.Errorf("read rollout %s at %d: %w", r.path, r.off, err)
+		return Line{}, r.fail
 	}
 	if len(r.prints.head) < headMax {
 		r.prints.head = append(r.prints.head, l.head...)
@@ -102,21 +149,22 @@ func (r *Reader) finishLong(end int) (Line, error) {
 	return line, nil
 }
 
-// assemble gives the n bytes of the long line just passed. A plain file is
-// read a second time, now that the length is known: that costs a copy from
-// the page cache and spares growing a buffer.
-func (r *Reader) assemble(n int) ([]byte, error) {
-	if !r.src.rereads() {
-		r.whole = r.long.whole
-		return r.whole[r.long.mark : r.long.mark+n], nil
+// assemble gives n bytes of the long line just passed, from on. It is read a
+// second time, now that the length is known: that costs a copy from the page
+// cache and spares growing a buffer. A wanted line of a compressed file was
+// gathered on its way.
+func (r *Reader) assemble(from, n int64) ([]byte, error) {
+	if l := &r.long; l.gather {
+		r.whole = l.whole
+		return r.whole[int64(l.mark)+from:][:n], nil
 	}
-	if cap(r.whole) < n {
+	if int64(cap(r.whole)) < n {
 		r.whole = nil // free to be collected before the new one is made
 		r.whole = make([]byte, n, n+n/8)
 	}
 	r.whole = r.whole[:n]
-	got, err := r.src.readAt(r.whole, r.off+int64(r.long.mark))
-	if got == n {
+	got, err := r.src.readAt(r.whole, r.off+int64(r.long.mark)+from)
+	if int64(got) == n {
 		return r.whole, nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {

@@ -18,9 +18,9 @@ type Want uint8
 const (
 	// WantAll asks for the whole line, up to Options.MaxLine.
 	WantAll Want = iota + 1
-	// WantHead asks for the first Options.HeadBytes bytes.
+	// WantHead asks for the first Options.HeadBytes bytes at least.
 	WantHead
-	// WantNone asks for nothing but the counts.
+	// WantNone asks for the first 512 bytes at least: those that tell its kind.
 	WantNone
 )
 
@@ -45,15 +45,23 @@ type Options struct {
 	// MaxLine is the longest line, in bytes without its ending, that is
 	// returned whole. 0 is 64 MiB.
 	MaxLine int
-	// HeadBytes is what WantHead returns at most. 0 is 64 KiB.
+	// HeadBytes is what WantHead returns of a line that does not fit the
+	// buffer. 0 is 64 KiB.
 	HeadBytes int
 	// Classify is asked once for each line, with its first 512 bytes at most
 	// (without byte order mark and line ending); whole says that head is the
 	// whole line. It must depend on its arguments only and not keep head.
 	// nil is WantAll for every line.
 	Classify func(head []byte, whole bool) Want
+	// Restart is what every record begins with and no record holds inside a
+	// string. A line that holds it again behind its start is returned whole,
+	// whatever is wanted: a crash may have torn the record it starts with and
+	// glued the next one to it. Of a line above MaxLine, Line.Rest is what
+	// stands from the last one on. Empty: no line is looked through.
+	Restart []byte
 	// BufferBytes is the size of the read buffer, at least 8 KiB and more than
-	// HeadBytes. Lines that fit are returned without a copy. 0 is 256 KiB.
+	// HeadBytes. Lines that fit are returned whole, without a copy, whatever
+	// is wanted. 0 is 256 KiB.
 	BufferBytes int
 }
 

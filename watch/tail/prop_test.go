@@ -30,16 +30,25 @@ func naive(content []byte, opt Options) (lines []Line, pending int64) {
 		}
 		body = bytes.TrimSuffix(body, []byte("\r"))
 		l.Want = opt.Classify(body[:min(len(body), 512)], len(body) <= 512)
-		switch l.Want {
-		case WantAll:
-			l.Bytes, l.Whole = body, true
-			if len(body) > opt.MaxLine {
-				l.Bytes, l.Whole, l.TooLong = body[:min(len(body), 512)], false, true
+		again := -1
+		if len(opt.Restart) > 0 {
+			again = bytes.LastIndex(body, opt.Restart)
+		}
+		short := l.Size <= int64(opt.BufferBytes)
+		keep := 512
+		if l.Want == WantHead {
+			keep = opt.HeadBytes
+		}
+		switch {
+		case l.Want == WantAll && len(body) > opt.MaxLine, !short && len(body) > opt.MaxLine:
+			l.Bytes, l.TooLong = body[:min(len(body), keep)], l.Want == WantAll
+			if again > 0 && len(body)-again <= opt.MaxLine {
+				l.Rest = body[again:]
 			}
-		case WantHead:
-			l.Bytes = body[:min(len(body), opt.HeadBytes)]
-			l.Whole = len(l.Bytes) == len(body)
-		case WantNone:
+		case short, l.Want == WantAll, again > 0:
+			l.Bytes, l.Whole = body, true
+		default:
+			l.Bytes = body[:min(len(body), keep)]
 		}
 		lines = append(lines, l)
 		off += l.Size
@@ -56,7 +65,7 @@ func collect(r *Reader) ([]Line, error) {
 		if err != nil {
 			return lines, err
 		}
-		l.Bytes = bytes.Clone(l.Bytes)
+		l.Bytes, l.Rest = bytes.Clone(l.Bytes), bytes.Clone(l.Rest)
 		lines = append(lines, l)
 	}
 }
@@ -67,6 +76,10 @@ func sameLines(got, want []Line) error {
 	}
 	for i := range got {
 		g, w := got[i], want[i]
+		if !bytes.Equal(g.Rest, w.Rest) {
+			return fmt.Errorf("line %d: a rest of %d bytes, want %d", i+1, len(g.Rest), len(w.Rest))
+		}
+		g.Rest, w.Rest = nil, nil
 		if !bytes.Equal(g.Bytes, w.Bytes) {
 			return fmt.Errorf("line %d: %d bytes %.20q, want %d bytes %.20q", i+1, len(g.Bytes), g.Bytes, len(w.Bytes), w.Bytes)
 		}
@@ -97,6 +110,10 @@ func drawContent(t *rapid.T) []byte {
 	for range rapid.IntRange(0, 12).Draw(t, "lines") {
 		n := rapid.OneOf(rapid.SampledFrom(edges), rapid.IntRange(0, 200)).Draw(t, "length")
 		b.Write(bytes.Repeat([]byte{byte(rapid.SampledFrom([]int{'a', 'b', 'c', 0, '\r'}).Draw(t, "fill"))}, n))
+		if rapid.IntRange(0, 3).Draw(t, "glued") == 0 {
+			b.WriteString(rapid.SampledFrom([]string{"<re", "<r<re", "aab"}).Draw(t, "glue"))
+			b.Write(bytes.Repeat([]byte{'b'}, rapid.SampledFrom(edges).Draw(t, "rest length")))
+		}
 		b.WriteString(rapid.SampledFrom([]string{"\n", "\r\n", "\r\r\n"}).Draw(t, "ending"))
 	}
 	b.WriteString(rapid.SampledFrom([]string{"", "torn", "\r"}).Draw(t, "rest"))
@@ -109,6 +126,7 @@ func drawOptions(t *rapid.T) Options {
 		HeadBytes:   rapid.SampledFrom([]int{1, 512, 7_680, 10_000}).Draw(t, "head bytes"),
 		BufferBytes: rapid.SampledFrom([]int{1, 9_000, 32_768}).Draw(t, "buffer"),
 		Classify:    byFirst,
+		Restart:     rapid.SampledFrom([][]byte{nil, []byte("<re"), []byte("aab")}).Draw(t, "restart"),
 	}
 }
 
@@ -232,7 +250,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, unit []byte, times uint8, cut uint16, again bool) {
 		content := bytes.Repeat(unit, int(times)) // reaches past the buffer from small inputs
-		opt, err := Options{MaxLine: 9_000, HeadBytes: 700, BufferBytes: 1, Classify: byFirst}.withDefaults()
+		opt, err := Options{MaxLine: 9_000, HeadBytes: 700, BufferBytes: 1, Classify: byFirst, Restart: []byte("ab")}.withDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,12 +28,15 @@ type Line struct {
 	Number int64  // 1-based
 	Offset int64  // logical offset of its first byte
 	Size   int64  // bytes with its ending, and with the byte order mark on line 1
-	Bytes  []byte // as much as Want says, without mark, '\n' and '\r' before it; valid until the next call
+	Bytes  []byte // at least what Want says, without mark, '\n' and '\r' before it; valid until the next call
 	Want   Want   // what Options.Classify answered
 	Whole  bool   // Bytes is the whole line
 	// TooLong: the whole line was wanted but is longer than Options.MaxLine;
 	// Bytes holds its first 512 bytes.
 	TooLong bool
+	// Rest is what stands in a line that is TooLong, or would be if it were
+	// wanted, from the last Options.Restart on; nil if none is behind its start.
+	Rest []byte
 }
 
 // Reader gives the lines of one open rollout. It is for one goroutine.
@@ -128,18 +131,11 @@ func (r *Reader) finishShort(end int) Line {
 		body = body[:n-1]
 	}
 	line := r.line(int64(len(raw)), r.classify(body, len(body) <= classifyMax))
-	switch line.Want {
-	case WantAll:
-		line.TooLong = len(body) > r.opt.MaxLine
-		line.Bytes = body
-		if line.TooLong {
-			line.Bytes = body[:min(len(body), classifyMax)]
-		}
-	case WantHead:
-		line.Bytes = body[:min(len(body), r.opt.HeadBytes)]
-	case WantNone:
+	line.Bytes, line.Whole = body, true
+	if line.Want == WantAll && len(body) > r.opt.MaxLine {
+		line.Bytes, line.Whole, line.TooLong = body[:min(len(body), classifyMax)], false, true
+		line.Rest = r.opt.rest(body)
 	}
-	line.Whole = len(line.Bytes) == len(body) && line.Want != WantNone && !line.TooLong
 	r.prints.add(raw)
 	r.advance(int64(len(raw)))
 	r.lo, r.scan = end, end

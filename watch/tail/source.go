@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"strings"
 
@@ -21,8 +22,9 @@ type source interface {
 	// resume stands at off and adds the content before it to p, as far as
 	// fingerprints need it. It answers how many bytes lie ahead, at a guess.
 	resume(off int64, p *prints) (ahead int64, err error)
-	// rereads says whether readAt works.
+	// rereads says whether readAt is cheap.
 	rereads() bool
+	// readAt fills b with content that was read before. Its offsets only rise.
 	readAt(b []byte, off int64) (int, error)
 	// atEnd is asked when Read gave io.EOF after read bytes: was that the end
 	// of a sound file?
@@ -118,17 +120,26 @@ type zstdSource struct {
 	file *os.File
 	dec  *zstd.Decoder
 	read int64
+	// again follows dec where a damaged line has to be looked at a second time.
+	// It never goes back, so that a file is decoded twice at most.
+	again *zstd.Decoder
+	came  int64 // how far again has come
 }
 
 func newZstdSource(f *os.File) (*zstdSource, error) {
-	dec, err := zstd.NewReader(f,
+	dec, err := newDecoder(f)
+	if err != nil {
+		return nil, err
+	}
+	return &zstdSource{file: f, dec: dec}, nil
+}
+
+func newDecoder(r io.Reader) (*zstd.Decoder, error) {
+	dec, err := zstd.NewReader(r,
 		zstd.WithDecoderConcurrency(1), // no goroutines, and files are read side by side anyway
 		zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow))
-	if err != nil {
-		return nil, corrupt(err)
-	}
-	return &zstdSource{file: f, dec: dec}, nil
+	return dec, corrupt(err)
 }
 
 func (s *zstdSource) Read(b []byte) (int, error) {
@@ -157,8 +168,25 @@ func (s *zstdSource) resume(off int64, p *prints) (int64, error) {
 
 func (s *zstdSource) rereads() bool { return false }
 
-func (s *zstdSource) readAt([]byte, int64) (int, error) {
-	panic("bug: tail: compressed content cannot be read again")
+func (s *zstdSource) readAt(b []byte, off int64) (int, error) {
+	if s.again == nil || off < s.came {
+		if s.again != nil {
+			s.again.Close()
+		}
+		var err error
+		if s.again, err = newDecoder(io.NewSectionReader(s.file, 0, math.MaxInt64)); err != nil {
+			return 0, err
+		}
+		s.came = 0
+	}
+	skipped, err := io.CopyN(io.Discard, s.again, off-s.came)
+	s.came += skipped
+	if err != nil {
+		return 0, corrupt(err)
+	}
+	n, err := io.ReadFull(s.again, b)
+	s.came += int64(n)
+	return n, corrupt(err)
 }
 
 // atEnd refuses a file without a single frame: it was created and not yet
@@ -181,6 +209,9 @@ func (s *zstdSource) stat() (fs.FileInfo, error) { return s.file.Stat() }
 
 func (s *zstdSource) Close() error {
 	s.dec.Close()
+	if s.again != nil {
+		s.again.Close()
+	}
 	return s.file.Close()
 }
 
