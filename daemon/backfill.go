@@ -97,8 +97,12 @@ func (t *tally) done(f store.File, r pipeline.Result, err error) {
 	if r.Changed {
 		t.changed[r.ThreadID] = true
 	}
-	if r.Elsewhere != "" {
-		t.copies = append(t.copies, FileProblem{Path: f.Path, Reason: "a copy of " + r.Elsewhere + ", which is read instead"})
+	if c := r.Elsewhere; c.Path != "" {
+		reason := "a copy of " + c.Of + ", which is read instead"
+		if c.Reason != "" {
+			reason = c.Reason + ": " + c.Of + " is read"
+		}
+		t.copies = append(t.copies, FileProblem{Path: f.Path, Reason: reason})
 	}
 	if err != nil {
 		t.problems = append(t.problems, FileProblem{Path: f.Path, Reason: err.Error()})
@@ -145,6 +149,24 @@ func (e *engine) backfill(ctx context.Context, files []store.File, t *tally) err
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// compare looks at the files of rollouts that are read at another place, when
+// these were read: what one of them holds beyond that is taken in, too.
+func (e *engine) compare(ctx context.Context, others []store.File, t *tally) error {
+	for _, f := range others {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		t.mu.Lock()
+		t.progress.Files++
+		t.progress.Bytes += f.Size
+		t.mu.Unlock()
+		if err := e.take(ctx, f, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // retarget takes in what rollouts reported of models' windows, and decides anew

@@ -96,9 +96,6 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	}
 	s.Lines, s.Bytes, s.Items = t.lines, t.bytes, t.items
 	s.NotFullyRead, s.Copies = t.problems, t.copies
-	for _, p := range l.copies {
-		s.Copies = append(s.Copies, FileProblem{Path: p.Path, Reason: p.Err.Error()})
-	}
 	for _, p := range l.problems {
 		s.NotFullyRead = append(s.NotFullyRead, FileProblem{Path: p.Path, Reason: p.Err.Error()})
 	}
@@ -136,6 +133,9 @@ func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
 		return err
 	}
 	if err := e.backfill(ctx, pipeline.Stale(known, l.files), t); err != nil {
+		return err
+	}
+	if err := e.compare(ctx, l.others, t); err != nil {
 		return err
 	}
 	for _, home := range l.homes {

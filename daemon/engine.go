@@ -162,7 +162,7 @@ type listing struct {
 	homes    []string     // that exist
 	missing  []string
 	problems []watch.Problem
-	copies   []watch.Problem // other files of a rollout that is read
+	others   []store.File // other files of a rollout in files, home by home
 }
 
 // list finds the rollouts, and records what became of the homes.
@@ -186,6 +186,10 @@ func (e *engine) list(ctx context.Context) (l listing, err error) {
 		if err != nil {
 			return l, err
 		}
+		byPath := make(map[string]watch.File, len(files))
+		for _, f := range files {
+			byPath[f.Path] = f
+		}
 		files, others := watch.Resolve(files)
 		for _, f := range files {
 			l.files = append(l.files, fileOf(home, f))
@@ -195,7 +199,7 @@ func (e *engine) list(ctx context.Context) (l listing, err error) {
 			switch {
 			case errors.Is(p.Err, fs.ErrNotExist): // Codex makes the two folders when it needs them
 			case errors.Is(p.Err, watch.ErrDuplicate):
-				l.copies = append(l.copies, p)
+				l.others = append(l.others, fileOf(home, byPath[p.Path]))
 			default:
 				l.problems = append(l.problems, p)
 			}

@@ -31,7 +31,7 @@ type Result struct {
 	TurnEnded  bool         // the newest turn has its end
 	NewWindows bool         // a rollout reported a window
 	Waiting    []store.File // rollouts that waited for this thread and must be read again
-	Elsewhere  string       // the file that is read instead of this one: a copy of the same rollout
+	Elsewhere  store.Copy   // set if the file was not read because another file of the rollout is
 }
 
 // Ingest takes in what is new of one rollout. A file that can't be read is
@@ -86,23 +86,6 @@ func planFor(cp store.Checkpoint, known bool, f store.File) plan {
 	return planAppend
 }
 
-// elsewhere tells that f is a copy of a rollout that is read at another place,
-// as when a Codex home was copied. Of two copies the plain one is read, then the
-// longer one: it holds what the other holds.
-func elsewhere(stored, f store.File) bool {
-	if stored.Path == f.Path {
-		return false
-	}
-	st, err := tail.StatFile(stored.Path)
-	if err != nil {
-		return false // it moved here
-	}
-	if stored.Form != f.Form {
-		return stored.Form < f.Form
-	}
-	return st.Size >= f.Size
-}
-
 func sameLook(a, b store.File) bool {
 	return a.Path == b.Path && a.Form == b.Form && a.Archived == b.Archived && a.Size == b.Size &&
 		a.ModTimeNs == b.ModTimeNs && a.ChangeTimeNs == b.ChangeTimeNs && a.Dev == b.Dev && a.Ino == b.Ino
@@ -118,20 +101,25 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 	if what == planSkip {
 		return Result{ThreadID: cp.ThreadID}, nil
 	}
-	if known && elsewhere(cp.File, f) {
-		return Result{ThreadID: cp.ThreadID, Elsewhere: cp.Path}, nil
+	if known {
+		if r, yes, err := p.elsewhere(ctx, cp, f); yes || err != nil {
+			return r, err
+		}
 	}
 	if f.Form == store.FormDocument {
 		return p.document(ctx, f, cp, what)
 	}
-	from := cursorOf(cp.Cursor)
-	if what == planRederive {
-		from = tail.Cursor{}
-	}
-	r, err := tail.Open(f.Path, from, tailOptions())
+	r, err := tail.Open(f.Path, cursorOf(cp.Cursor), tailOptions())
 	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) {
-		what, from = planGeneration, tail.Cursor{}
-		r, err = tail.Open(f.Path, from, tailOptions())
+		// Also where all is to be read again: the rows are of other bytes, and
+		// replacing them would lose what only they hold.
+		what = planGeneration
+	}
+	if err == nil && what == planRederive {
+		err = r.Close()
+	}
+	if what == planGeneration || err == nil && what == planRederive {
+		r, err = tail.Open(f.Path, tail.Cursor{}, tailOptions())
 	}
 	if err != nil {
 		return Result{}, err
@@ -226,6 +214,12 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 		}
 	}
 	g.res.Bytes = r.Cursor().Offset - start.Offset
+	if what == planGeneration && r.Cursor().Offset == 0 {
+		// Emptied, to be written anew or not: until there is a line, what it
+		// held before is the answer.
+		g.res.ThreadID = cp.ThreadID
+		return g.res, p.db.Touch(ctx, f, store.FileOK, "", p.decisions)
+	}
 	if err := g.commit(r, false); err != nil {
 		return g.res, err
 	}

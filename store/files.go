@@ -202,8 +202,9 @@ func (db *DB) Windows(ctx context.Context, since time.Time) ([]transcript.Window
 	return out, db.wrap("list windows", rows.Err())
 }
 
-// forgetting is what makes a rollout be read again from its start.
-const forgetting = "UPDATE rollout SET off=0, line=0, head_len=0, head=NULL, tail_len=0, tail=NULL, size=-1, parser=NULL, parser_version=0 WHERE state<>3"
+// forgetting is what makes a rollout be read again from its start. The cursor
+// stays: it tells whether the file is still the one that the rows are of.
+const forgetting = "UPDATE rollout SET size=-1, parser=NULL, parser_version=-1 WHERE state<>3"
 
 // Forget makes the rollouts of the threads given, or all with nil, be read
 // again. What is read replaces the rows in place: item numbers, and with them

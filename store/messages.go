@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -144,11 +145,17 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 			return nil, err
 		}
 		m.RolloutID, m.Ref = f.id, Ref(f.id, seq)
-		m.Gone = seq <= f.genSeq
-		if !m.Gone {
-			if err := db.locate(ctx, f.thread, f.row, &m); err != nil {
+		here := m // where its file says the same now
+		if seq <= f.genSeq {
+			if here, err = db.saidAgain(ctx, f.row, f.genSeq, &m); err != nil {
 				return nil, err
 			}
+		}
+		if m.Gone = here.Seq == 0; !m.Gone {
+			if err := db.locate(ctx, f.thread, f.row, &here); err != nil {
+				return nil, err
+			}
+			m.Position, m.ThreadTurn = here.Position, here.ThreadTurn
 		}
 		if h := HashBody(m.Body()); HashText(h[:]) != m.Hash {
 			return nil, &ChangedError{Ref: m.Ref}
@@ -159,6 +166,26 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 		return nil, fmt.Errorf("original om_%s.%d: %w", id8, seq, ErrNotFound)
 	}
 	return out, nil
+}
+
+// saidAgain finds an item of an earlier generation in the current one: a file
+// is often rewritten with most of what it held. The zero Message if it isn't
+// there.
+func (db *DB) saidAgain(ctx context.Context, row, genSeq int64, m *transcript.Message) (transcript.Message, error) {
+	hash, err := hex.DecodeString(m.Hash)
+	if err != nil {
+		return transcript.Message{}, fmt.Errorf("bug: hash %q", m.Hash)
+	}
+	var id int64
+	err = db.read.QueryRowContext(ctx, "SELECT id FROM item WHERE id BETWEEN ? AND ? AND role=? AND hash=? AND dead_off IS NULL ORDER BY id LIMIT 1",
+		itemID(row, genSeq+1), itemID(row, 1<<seqBits-1), m.Role, hash).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return transcript.Message{}, nil
+	}
+	if err != nil {
+		return transcript.Message{}, db.wrap("find an item again", err)
+	}
+	return db.item(ctx, id)
 }
 
 // locate says where in its thread an item stands.
@@ -242,7 +269,8 @@ func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, File, e
 }
 
 // Rewritten gives items that the thread's files once held and no longer do,
-// because their agent rewrote them: oldest first.
+// because their agent rewrote them: oldest first, each once. What was written
+// anew word for word isn't among them.
 func (db *DB) Rewritten(ctx context.Context, threadID string) ([]transcript.Message, error) {
 	rows, err := db.read.QueryContext(ctx, "SELECT id, rollout_id, gen_seq FROM rollout WHERE thread_id=? AND gen_seq>0 ORDER BY stamp, rollout_id", threadID)
 	if err != nil {
@@ -263,12 +291,85 @@ func (db *DB) Rewritten(ctx context.Context, threadID string) ([]transcript.Mess
 	}
 	var out []transcript.Message
 	for i := range segs {
-		if out, err = segs[i].messages(ctx, db.read, threadID, place{}, 0, 0, out); err != nil {
+		if out, err = db.rewritten(ctx, &segs[i], out); err != nil {
 			return nil, db.wrap("read rewritten items", err)
 		}
 	}
-	for i := range out {
-		out[i].Gone = true
+	return out, nil
+}
+
+// said is the n-th time that something is said in a generation.
+type said struct {
+	role transcript.Role
+	hash string
+	n    int
+}
+
+// rewritten adds the items of s, which ends where the current generation
+// begins, that are neither in that nor in an earlier one that was added.
+func (db *DB) rewritten(ctx context.Context, s *segment, out []transcript.Message) ([]transcript.Message, error) {
+	rows, err := db.read.QueryContext(ctx, "SELECT role, hash FROM item WHERE id BETWEEN ? AND ? AND dead_off IS NULL", itemID(s.row, s.lastSeq+1), itemID(s.row, 1<<seqBits-1))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	told, times := map[said]bool{}, map[said]int{}
+	count := func(k said) said {
+		times[k]++
+		k.n = times[k]
+		return k
+	}
+	for rows.Next() {
+		var k said
+		var hash []byte
+		if err := rows.Scan(&k.role, &hash); err != nil {
+			return nil, err
+		}
+		k.hash = HashText(hash)
+		told[count(k)] = true
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	old, err := s.messages(ctx, db.read, s.threadID, place{}, 0, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	gens, err := db.generations(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	gen := 0
+	for i := range old {
+		m := &old[i]
+		if g := gens[m.Seq]; g != gen {
+			gen = g
+			clear(times)
+		}
+		if k := count(said{role: m.Role, hash: m.Hash}); !told[k] {
+			told[k] = true
+			m.Gone = true
+			out = append(out, *m)
+		}
 	}
 	return out, nil
+}
+
+// generations gives the generation of each item of s.
+func (db *DB) generations(ctx context.Context, s *segment) (map[int64]int, error) {
+	rows, err := db.read.QueryContext(ctx, "SELECT id, gen FROM item WHERE id BETWEEN ? AND ?", itemID(s.row, s.genSeq+1), itemID(s.row, s.lastSeq))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int64]int{}
+	for rows.Next() {
+		var id int64
+		var gen int
+		if err := rows.Scan(&id, &gen); err != nil {
+			return nil, err
+		}
+		out[id&(1<<seqBits-1)] = gen
+	}
+	return out, rows.Err()
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -47,12 +49,32 @@ type Problem struct {
 	Damage     []transcript.Damage // the first ones
 	Damaged    int                 // all damaged lines
 	Unknown    []transcript.Unknown
+
+	// An unfinished last line that has not changed for TornAfter.
+	TornBytes  int64 // 0 for none
+	TornOffset int64 // where it begins
+	TornSince  time.Time
+}
+
+// TornAfter is how long an unfinished last line is taken to be one that is
+// still being written. It is read when it is complete, however late.
+const TornAfter = 24 * time.Hour
+
+const problemColumns = `id, home, path, thread_id, state, reason, coalesce(json_extract(sums,'$.d'),0), off, pending, max(mtime_ns, ctime_ns)`
+
+func scanProblem(scan func(...any) error) (p Problem, row int64, err error) {
+	var off, pending, changed int64
+	err = scan(&row, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason, &p.Damaged, &off, &pending, &changed)
+	if t := at(changed); pending > 0 && time.Since(t) >= TornAfter && p.State == FileOK {
+		p.TornBytes, p.TornOffset, p.TornSince = pending, off, t
+	}
+	return p, row, err
 }
 
 // Problems names every file that was not fully read.
 func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
-	rows, err := db.read.QueryContext(ctx, `SELECT id, home, path, thread_id, state, reason, coalesce(json_extract(sums,'$.d'),0) FROM rollout r
-		WHERE state=2 OR EXISTS(SELECT 1 FROM damage d WHERE d.rollout=r.id) OR EXISTS(SELECT 1 FROM unknown u WHERE u.rollout=r.id) ORDER BY path`)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+problemColumns+` FROM rollout r
+		WHERE state=2 OR (state=1 AND pending>0 AND max(mtime_ns, ctime_ns)<=?) OR EXISTS(SELECT 1 FROM damage d WHERE d.rollout=r.id) OR EXISTS(SELECT 1 FROM unknown u WHERE u.rollout=r.id) ORDER BY path`, time.Now().Add(-TornAfter).UnixNano())
 	if err != nil {
 		return nil, db.wrap("list problems", err)
 	}
@@ -60,9 +82,8 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 	var out []Problem
 	var ids []int64
 	for rows.Next() {
-		var p Problem
-		var id int64
-		if err := rows.Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason, &p.Damaged); err != nil {
+		p, id, err := scanProblem(rows.Scan)
+		if err != nil {
 			return nil, db.wrap("list problems", err)
 		}
 		out, ids = append(out, p), append(ids, id)
@@ -75,15 +96,42 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 			return nil, db.wrap("list problems", err)
 		}
 	}
+	copies, err := db.copyProblems(ctx)
+	return append(out, copies...), err
+}
+
+// copyProblems names the files of one rollout that went different ways, those
+// that are read included.
+func (db *DB) copyProblems(ctx context.Context) ([]Problem, error) {
+	all, err := db.Copies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Problem
+	for _, c := range all {
+		if c.Reason == "" {
+			continue
+		}
+		read, err := db.Rollout(ctx, c.RolloutID)
+		if errors.Is(err, ErrNotFound) || err == nil && read.Path == c.Path {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		out = append(out,
+			Problem{Home: c.Home, Path: c.Path, ThreadID: read.ThreadID, State: FileOK, Reason: c.Reason + ": " + read.Path + " is read"},
+			Problem{Home: read.Home, Path: read.Path, ThreadID: read.ThreadID, State: FileOK, Reason: c.Reason + ": not read is " + c.Path})
+	}
 	return out, nil
 }
 
 // Oddities gives the damaged lines and unknown kinds of one rollout.
 func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
-	var p Problem
-	var id int64
-	err := db.read.QueryRowContext(ctx, "SELECT id, home, path, thread_id, state, reason, coalesce(json_extract(sums,'$.d'),0) FROM rollout WHERE rollout_id=?", rolloutID).
-		Scan(&id, &p.Home, &p.Path, &p.ThreadID, &p.State, &p.Reason, &p.Damaged)
+	p, id, err := scanProblem(db.read.QueryRowContext(ctx, "SELECT "+problemColumns+" FROM rollout WHERE rollout_id=?", rolloutID).Scan)
 	if err != nil {
 		return p, db.wrap("read oddities", err)
 	}

@@ -122,7 +122,7 @@ func oddFiles(ctx context.Context, c config.Config, s daemon.Summary) (out []fil
 			continue
 		}
 		for _, line := range fewReasons(problemsOf(p), p.Damaged-len(p.Damage)) {
-			out = append(out, fileJSON{p.Path, line})
+			out = append(out, fileJSON{Path: p.Path, Reason: line})
 		}
 	}
 	return out, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -86,6 +87,26 @@ type rootJSON struct {
 type fileJSON struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+
+	// Where it was not read, as of status.
+	Damage  []transcript.Damage `json:"damage,omitempty"`        // the first ones
+	Damaged int                 `json:"damaged_lines,omitempty"` // all
+	Torn    *tornJSON           `json:"torn,omitempty"`
+}
+
+// tornJSON is a last line that was never finished.
+type tornJSON struct {
+	Offset int64     `json:"offset"` // where it begins
+	Bytes  int64     `json:"bytes"`
+	Since  time.Time `json:"since"`
+}
+
+func fileOf(p *store.Problem) fileJSON {
+	f := fileJSON{Path: p.Path, Reason: strings.Join(fewReasons(problemsOf(*p), p.Damaged-len(p.Damage)), "; "), Damage: p.Damage, Damaged: p.Damaged}
+	if p.TornBytes > 0 {
+		f.Torn = &tornJSON{p.TornOffset, p.TornBytes, p.TornSince}
+	}
+	return f
 }
 
 // noBackend is how changes are noticed when no daemon runs.
@@ -186,9 +207,9 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, p := range problems {
-		r := s.root(p.Home)
-		r.NotFullyRead = append(r.NotFullyRead, fileJSON{p.Path, strings.Join(fewReasons(problemsOf(p), p.Damaged-len(p.Damage)), "; ")})
+	for i := range problems {
+		r := s.root(problems[i].Home)
+		r.NotFullyRead = append(r.NotFullyRead, fileOf(&problems[i]))
 	}
 	if len(s.Sinks) == 0 {
 		receipts, err := db.Receipts(ctx, dropSink)

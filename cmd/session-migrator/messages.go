@@ -173,7 +173,7 @@ func (p problemsJSON) lines() []string {
 		if d.Detail != "" {
 			what += ", " + d.Detail
 		}
-		line := "line " + number(d.Line) + " is damaged (" + what + "): " + size(d.Size) + " lost"
+		line := "line " + number(d.Line) + ", byte " + number(d.Offset) + ", is damaged (" + what + "): " + size(d.Size) + " lost"
 		if d.Salvaged > 0 {
 			line += ", " + plural(d.Salvaged, "whole record") + " in it saved"
 		}
@@ -190,6 +190,9 @@ func problemsOf(p store.Problem) []string {
 	var out []string
 	if p.Reason != "" {
 		out = append(out, without(p.Path, p.Reason))
+	}
+	if p.TornBytes > 0 {
+		out = append(out, "the last line is torn: "+size(p.TornBytes)+" from byte "+number(p.TornOffset)+" on without a line end, unchanged since "+p.TornSince.Format(time.DateOnly)+"; read when it is complete")
 	}
 	return append(out, problemsJSON{Damage: p.Damage, Unknown: p.Unknown}.lines()...)
 }

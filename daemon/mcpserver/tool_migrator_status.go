@@ -139,6 +139,9 @@ func (out *statusAnswer) report(problems []store.Problem) {
 	out.ProblemsTotal = &total
 	for _, p := range problems[:min(total, maxProblems)] {
 		reason := p.Reason
+		if reason == "" && p.TornBytes > 0 {
+			reason = fmt.Sprintf("last line torn at byte %d", p.TornOffset)
+		}
 		if reason == "" {
 			unknown := 0
 			for _, u := range p.Unknown {
