@@ -109,6 +109,11 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 	if f.Form == store.FormDocument {
 		return p.document(ctx, f, cp, what)
 	}
+	if f.Form == store.FormZstd {
+		if err := tail.Verify(f.Path); err != nil {
+			return Result{}, err // nothing moves
+		}
+	}
 	r, err := tail.Open(f.Path, cursorOf(cp.Cursor), tailOptions())
 	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) {
 		// Also where all is to be read again: the rows are of other bytes, and

@@ -18,6 +18,8 @@ var (
 	ErrReplaced = errors.New("content before the cursor has changed")
 	// ErrCorrupt: the compressed data is damaged or ends early.
 	ErrCorrupt = errors.New("compressed data is damaged or incomplete")
+	// ErrBomb: the compressed data grows beyond any rollout.
+	ErrBomb = fmt.Errorf("compressed data holds more than %d MiB and more than %d times its size", bombLeast>>20, bombRatio)
 )
 
 // maxEmptyReads bounds reads that give neither bytes nor an error.

@@ -32,6 +32,24 @@ type source interface {
 	stat() (fs.FileInfo, error)
 }
 
+// Verify decodes a compressed file to its end. Damage shows only where it is
+// met, so that lines before it may be wrong already: it says beforehand whether
+// there is any. ErrCorrupt, ErrBomb, and what Open says.
+func Verify(path string) error {
+	src, err := openSource(path)
+	if err != nil {
+		return fmt.Errorf("open rollout %s: %w", path, err)
+	}
+	n, err := io.Copy(io.Discard, struct{ io.Reader }{src})
+	if err == nil {
+		err = src.atEnd(n)
+	}
+	if err != nil {
+		err = fmt.Errorf("read rollout %s at %d: %w", path, n, err)
+	}
+	return errors.Join(err, src.Close())
+}
+
 // openSource opens path if it is a regular file. The kind is asked before, so
 // that no device is opened, and after, in case the path changed meanwhile.
 func openSource(path string) (source, error) {
@@ -116,10 +134,18 @@ func (s plainSource) atEnd(read int64) error {
 
 func (s plainSource) stat() (fs.FileInfo, error) { return s.Stat() }
 
+// A compressed file of few bytes can hold any number of them. Rollouts shrink
+// to a tenth, very repetitive ones to a hundredth.
+const (
+	bombRatio = 1_000     // content may be so many times as long as the file
+	bombLeast = 256 << 20 // but for this much, in bytes
+)
+
 type zstdSource struct {
 	file *os.File
 	dec  *zstd.Decoder
 	read int64
+	most int64 // bytes of content above which reading ends
 	// again follows dec where a damaged line has to be looked at a second time.
 	// It never goes back, so that a file is decoded twice at most.
 	again *zstd.Decoder
@@ -127,11 +153,15 @@ type zstdSource struct {
 }
 
 func newZstdSource(f *os.File) (*zstdSource, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	dec, err := newDecoder(f)
 	if err != nil {
 		return nil, err
 	}
-	return &zstdSource{file: f, dec: dec}, nil
+	return &zstdSource{file: f, dec: dec, most: max(bombLeast, bombRatio*fi.Size())}, nil
 }
 
 func newDecoder(r io.Reader) (*zstd.Decoder, error) {
@@ -144,7 +174,9 @@ func newDecoder(r io.Reader) (*zstd.Decoder, error) {
 
 func (s *zstdSource) Read(b []byte) (int, error) {
 	n, err := s.dec.Read(b)
-	s.read += int64(n)
+	if s.read += int64(n); s.read > s.most {
+		return 0, ErrBomb
+	}
 	return n, corrupt(err)
 }
 
