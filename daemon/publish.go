@@ -11,6 +11,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 const (
@@ -255,6 +256,7 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	if err := p.e.pipe.Pack(ctx, v); err != nil {
 		return publishedBefore, fmt.Errorf("select from thread %s: %w", id, err)
 	}
+	failpoint.Hit(failpoint.BeforePublish)
 	data, err := p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
 	if err != nil {
 		return publishedBefore, fmt.Errorf("write memory of thread %s: %w", id, err)
@@ -269,10 +271,12 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	if r.State == sink.StateEdited {
 		p.e.log.Info("a memory file was edited and is left alone from now on", "path", r.Path)
 	}
+	failpoint.Hit(failpoint.BeforeReceipt)
 	err = p.e.db.SaveReceipt(ctx, store.Receipt{
 		Sink: p.drop.Name(), ThreadID: id, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Rev: rev,
 		Managed: r.State != sink.StateEdited, Written: time.Now(),
 	})
+	failpoint.Hit(failpoint.AfterReceipt)
 	if r.State == sink.StateWritten {
 		return publishedNew, err
 	}

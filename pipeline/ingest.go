@@ -12,6 +12,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/rollout"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 	"github.com/session-migrator/session-migrator/watch/tail"
 )
 
@@ -216,6 +217,7 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 			if err := g.commit(r, true); err != nil {
 				return g.res, err
 			}
+			failpoint.Hit(failpoint.BetweenBatches)
 		}
 	}
 	g.res.Bytes = r.Cursor().Offset - start.Offset
@@ -235,6 +237,7 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 // behind its last line.
 func (g *reading) commit(r *tail.Reader, more bool) error {
 	g.countItems()
+	failpoint.Hit(failpoint.AfterRead)
 	st := g.parser.State()
 	text, err := json.Marshal(st)
 	if err != nil {
@@ -327,6 +330,7 @@ func (g *reading) waiting() error {
 		if err := g.p.db.ForgetRollout(g.ctx, cp.RolloutID); err != nil {
 			return err
 		}
+		failpoint.Hit(failpoint.AfterForget)
 		g.res.Waiting = append(g.res.Waiting, cp.File)
 	}
 	return nil

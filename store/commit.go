@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 // seqBits is how many bits of an item's row id hold its number.
@@ -42,7 +43,10 @@ func (db *DB) write(ctx context.Context, what string, f func(*sql.Tx) error) (er
 	if err := f(tx); err != nil {
 		return db.wrap(what, err)
 	}
-	return db.wrap(what, tx.Commit())
+	failpoint.Hit(failpoint.BeforeCommit)
+	err = tx.Commit()
+	failpoint.Hit(failpoint.AfterCommit)
+	return db.wrap(what, err)
 }
 
 // commit is one Batch on its way into the file.
@@ -113,6 +117,7 @@ func (w *commit) open() error {
 		if err := w.exec("DELETE FROM item WHERE id BETWEEN ? AND ?", itemID(w.row, w.genSeq+1), itemID(w.row, w.lastSeq)); err != nil {
 			return err
 		}
+		failpoint.Hit(failpoint.MidRederive)
 		w.lastSeq = w.genSeq
 	default:
 		return nil
@@ -120,6 +125,7 @@ func (w *commit) open() error {
 	w.sums = sums{}
 	w.baseOK = false
 	for _, t := range []string{"turn", "damage", "unknown"} {
+		failpoint.Hit(failpoint.MidReset)
 		if err := w.exec("DELETE FROM "+t+" WHERE rollout=?", w.row); err != nil { //nolint:gosec // table names of ours
 			return err
 		}
@@ -158,6 +164,7 @@ func (w *commit) items() error {
 			it.TurnID, it.Name, it.CallID, it.Args, it.Text); err != nil {
 			return err
 		}
+		failpoint.Hit(failpoint.MidBatch)
 		w.lastSeq = max(w.lastSeq, seq)
 		w.sums.count(it.Role, c, 1)
 		w.sums.Turns = max(w.sums.Turns, it.Turn)
@@ -247,6 +254,7 @@ func (w *commit) windows() error {
 
 // save moves the cursor, in the same transaction as the rows it stands for.
 func (w *commit) save() error {
+	failpoint.Hit(failpoint.BeforeCursor)
 	b, c := w.b, w.b.Cursor
 	facts, err := json.Marshal(b.Facts)
 	if err != nil {
@@ -294,6 +302,7 @@ func (w *commit) threads() error {
 		return err
 	}
 	for _, id := range append(todo, waiting...) {
+		failpoint.Hit(failpoint.BeforeFigures)
 		if err := w.db.refresh(w.ctx, w.tx, id, w.b.Decide); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 const checkpointColumns = `id, rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq, off, line, head_len, head, tail_len, tail,
@@ -107,6 +108,7 @@ func (db *DB) Touch(ctx context.Context, f File, state FileState, reason string,
 			f.Stamp, f.Home, f.Path, f.Form, f.Archived, f.Size, f.ModTimeNs, f.ChangeTimeNs, int64(f.Dev), int64(f.Ino), state, reason, f.RolloutID); err != nil {
 			return err
 		}
+		failpoint.Hit(failpoint.MidTouch)
 		var thread string
 		if err := tx.QueryRowContext(ctx, "SELECT thread_id FROM rollout WHERE rollout_id=?", f.RolloutID).Scan(&thread); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/atomicfile"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 // Entry is one session in the indexes. Texts are redacted by the caller.
@@ -116,6 +117,7 @@ func (d *Drop) generate(name string, data []byte) error {
 	if found && !bytes.Contains(old, []byte(generated)) {
 		return nil
 	}
+	failpoint.Hit(failpoint.MidIndex)
 	_, err = atomicfile.WriteIfChanged(d.root, name, data, atomicfile.FileMode)
 	return err
 }

@@ -25,6 +25,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 // Modes of what belongs to the user alone.
@@ -60,9 +62,11 @@ func Write(root *os.Root, name string, data []byte, perm fs.FileMode) (err error
 	if err := fill(f, data, perm); err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.BeforeRename)
 	if err := rename(root, temp, name); err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.AfterRename)
 	return syncDir(root, dir)
 }
 
@@ -142,6 +146,7 @@ func create(root *os.Root, dir string) (string, *os.File, error) {
 
 // fill writes, syncs and closes f, which is closed in any case.
 func fill(f *os.File, data []byte, perm fs.FileMode) error {
+	failpoint.HitWriting(failpoint.MidTemp, f, data)
 	_, err := f.Write(data)
 	if err == nil && perm != FileMode {
 		err = f.Chmod(perm)
