@@ -3,6 +3,9 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
 	"time"
 	"unsafe"
 
@@ -71,6 +74,7 @@ type Checkpoint struct {
 	Parser        []byte
 	ParserVersion int
 	AwaitsParent  string
+	Broken        bool // the row is not the one that was written; of Rollout alone
 }
 
 // ItemCount holds an item's tokens. Hash is of the same text.
@@ -126,6 +130,32 @@ type sums struct {
 	Items    int64  `json:"n"` // positions used, dead ones included
 	Turns    int    `json:"t"`
 	Damaged  int    `json:"d"` // lines; not all have a row
+	Seal     uint32 `json:"seal,omitempty"`
+}
+
+// seal is a checksum of what reading goes on from: a cursor that was changed by
+// damage would take a rollout for rewritten. s and facts belong to c.
+func seal(c *Checkpoint, facts string, s sums) uint32 {
+	s.Seal = 0
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	u := &c.Cursor
+	_, _ = fmt.Fprintf(sum, "%d %d %d %d %d %d %d %d %+v %s", c.Generation, c.GenerationSeq, c.LastSeq, u.Offset, u.Line, u.HeadLen, u.TailLen, c.ParserVersion, s, facts) // a hash never fails
+	for _, b := range [][]byte{u.Head, u.Tail, c.Parser} {
+		_, _ = sum.Write(b)
+	}
+	return max(1, sum.Sum32()) // 0: none
+}
+
+// broken tells whether the row that c was read from is not what was written.
+func broken(c *Checkpoint, facts, text string) bool {
+	if c.Cursor.Offset == 0 && c.ParserVersion == 0 {
+		return false // to be read from its start anyhow
+	}
+	var s sums
+	if !json.Valid([]byte(facts)) || json.Unmarshal([]byte(text), &s) != nil {
+		return true
+	}
+	return s.Seal != 0 && s.Seal != seal(c, facts, s)
 }
 
 func (s *sums) add(t sums) {

@@ -21,32 +21,14 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (err error) {
 	if len(b.Counts) != len(b.Delta.Items) {
 		return fmt.Errorf("bug: %d counts for %d items", len(b.Counts), len(b.Delta.Items))
 	}
-	return db.write(ctx, "commit rollout "+b.File.RolloutID, func(tx *sql.Tx) error {
+	write := db.write
+	if b.NewGeneration {
+		write = db.writeDurable // from now on what was there is here alone
+	}
+	return write(ctx, "commit rollout "+b.File.RolloutID, func(tx *sql.Tx) error {
 		w := &commit{ctx: ctx, tx: tx, db: db, b: b}
 		return w.run()
 	})
-}
-
-// write runs f in a transaction of the writer.
-func (db *DB) write(ctx context.Context, what string, f func(*sql.Tx) error) (err error) {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return db.wrap(what, err)
-	}
-	defer func() {
-		if err != nil {
-			if rb := tx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
-				err = errors.Join(err, rb)
-			}
-		}
-	}()
-	if err := f(tx); err != nil {
-		return db.wrap(what, err)
-	}
-	failpoint.Hit(failpoint.BeforeCommit)
-	err = tx.Commit()
-	failpoint.Hit(failpoint.AfterCommit)
-	return db.wrap(what, err)
 }
 
 // commit is one Batch on its way into the file.
@@ -260,6 +242,9 @@ func (w *commit) save() error {
 	if err != nil {
 		return fmt.Errorf("write facts: %w", err)
 	}
+	w.sums.Seal = seal(&Checkpoint{
+		Generation: w.gen, GenerationSeq: w.genSeq, LastSeq: w.lastSeq, Cursor: c, Parser: b.Parser, ParserVersion: b.ParserVersion,
+	}, string(facts), w.sums)
 	own, err := json.Marshal(w.sums)
 	if err != nil {
 		return fmt.Errorf("write sums: %w", err)

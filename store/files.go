@@ -20,7 +20,7 @@ func (db *DB) Rollout(ctx context.Context, rolloutID string) (Checkpoint, error)
 }
 
 func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE "+where, arg) //nolint:gosec // conditions of ours
+	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+", facts, sums FROM rollout WHERE "+where, arg) //nolint:gosec // conditions of ours
 	if err != nil {
 		return Checkpoint{}, db.wrap("read a checkpoint", err)
 	}
@@ -31,15 +31,18 @@ func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint
 		}
 		return Checkpoint{}, ErrNotFound
 	}
-	c, err := scanCheckpoint(rows)
+	var facts, own string
+	c, err := scanCheckpoint(rows, &facts, &own)
+	c.Broken = err == nil && broken(&c, facts, own)
 	return c, db.wrap("read a checkpoint", err)
 }
 
-func scanCheckpoint(rows *sql.Rows) (c Checkpoint, err error) {
+// scanCheckpoint scans checkpointColumns and what more was selected.
+func scanCheckpoint(rows *sql.Rows, more ...any) (c Checkpoint, err error) {
 	var dev, ino int64
-	err = rows.Scan(&c.Row, &c.RolloutID, &c.ThreadID, &c.Stamp, &c.Home, &c.Path, &c.Form, &c.Archived, &c.Generation, &c.GenerationSeq, &c.LastSeq,
+	err = rows.Scan(append([]any{&c.Row, &c.RolloutID, &c.ThreadID, &c.Stamp, &c.Home, &c.Path, &c.Form, &c.Archived, &c.Generation, &c.GenerationSeq, &c.LastSeq,
 		&c.Cursor.Offset, &c.Cursor.Line, &c.Cursor.HeadLen, &c.Cursor.Head, &c.Cursor.TailLen, &c.Cursor.Tail,
-		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &c.State, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent)
+		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &c.State, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent}, more...)...)
 	c.Dev, c.Ino = uint64(dev), uint64(ino)
 	return c, err
 }
@@ -103,7 +106,11 @@ func (db *DB) AwaitingParent(ctx context.Context, threadID string) ([]Checkpoint
 // Touch records that a rollout moved, or how its file looks now, without
 // reading it. The thread's row follows.
 func (db *DB) Touch(ctx context.Context, f File, state FileState, reason string, decideAll func(transcript.Thread) []decide.Decision) error {
-	return db.write(ctx, "touch rollout "+f.RolloutID, func(tx *sql.Tx) error {
+	write := db.write
+	if state == FileGone {
+		write = db.writeDurable // from now on the rows are all there is
+	}
+	return write(ctx, "touch rollout "+f.RolloutID, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE rollout SET stamp=?, home=?, path=?, form=?, archived=?, size=?, mtime_ns=?, ctime_ns=?, dev=?, ino=?, state=?, reason=? WHERE rollout_id=?`,
 			f.Stamp, f.Home, f.Path, f.Form, f.Archived, f.Size, f.ModTimeNs, f.ChangeTimeNs, int64(f.Dev), int64(f.Ino), state, reason, f.RolloutID); err != nil {
 			return err

@@ -2,73 +2,90 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate runs the numbered steps above the file's schema, each in a
-// transaction of its own, after a copy of the file was laid aside.
-func (db *DB) migrate(ctx context.Context, from int) error {
-	steps, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil || len(steps) != schemaVersion {
-		return fmt.Errorf("bug: %d migrations for schema %d", len(steps), schemaVersion)
+// ladder is the numbered steps that bring a file up to the newest schema.
+type ladder struct {
+	from  fs.FS
+	steps []string // the first makes schema 1
+}
+
+func (l ladder) top() int { return len(l.steps) }
+
+func ours() (ladder, error) { return newLadder(migrations) }
+
+func newLadder(from fs.FS) (ladder, error) {
+	steps, err := fs.Glob(from, "migrations/*.sql")
+	if err != nil || len(steps) == 0 {
+		return ladder{}, fmt.Errorf("bug: no migrations: %w", err)
 	}
-	for v := from; v < schemaVersion; v++ {
+	return ladder{from, steps}, nil
+}
+
+// migrate runs the steps above the file's schema, each in a transaction of its
+// own, after a copy of the file was laid aside.
+func (db *DB) migrate(ctx context.Context, from int) error {
+	for v := from; v < db.ladder.top(); v++ {
+		copied := ""
 		if v > 0 {
-			if err := db.backup(ctx, fmt.Sprintf("schema-%d", v)); err != nil {
+			var err error
+			if copied, err = db.copyBefore(ctx, v); err != nil {
 				return err
 			}
 		}
-		text, err := migrations.ReadFile(steps[v])
+		text, err := fs.ReadFile(db.ladder.from, db.ladder.steps[v])
 		if err != nil {
-			return fmt.Errorf("read migration %s: %w", steps[v], err)
+			return fmt.Errorf("read migration %s: %w", db.ladder.steps[v], err)
 		}
 		if err := db.step(ctx, string(text), v+1); err != nil {
+			if copied != "" {
+				err = fmt.Errorf("%w (nothing was changed; a copy of the cache is kept at %s)", err, copied)
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-func (db *DB) step(ctx context.Context, text string, version int) (err error) {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return db.wrap("begin a migration", err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, tx.Rollback())
+func (db *DB) step(ctx context.Context, text string, version int) error {
+	return db.writeDurable(ctx, fmt.Sprintf("migrate to schema %d", version), func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return err
 		}
-	}()
-	if _, err := tx.ExecContext(ctx, text); err != nil {
-		return db.wrap(fmt.Sprintf("migrate to schema %d", version), err)
-	}
-	pragmas := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version)
-	if _, err := tx.ExecContext(ctx, pragmas); err != nil {
-		return db.wrap("record the schema", err)
-	}
-	return db.wrap("commit a migration", tx.Commit())
+		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, version))
+		return err
+	})
 }
 
-// backup copies the whole cache to backups/ beside it.
-func (db *DB) backup(ctx context.Context, why string) error {
-	dir := filepath.Join(filepath.Dir(db.path), "backups")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("create backup folder: %w", err)
+// keepSchemas is how many copies of caches before a migration are kept.
+const keepSchemas = 2
+
+// copyBefore copies the whole cache to backups/ before a migration.
+func (db *DB) copyBefore(ctx context.Context, schema int) (string, error) {
+	to, err := nextBackup(db.path, backupSchema, db.now())
+	if err != nil {
+		return "", err
 	}
-	to := filepath.Join(dir, fmt.Sprintf("%s-%s.db", why, db.now().UTC().Format("20060102T150405")))
+	to = strings.TrimSuffix(to, ".db") + fmt.Sprintf("-schema-%d.db", schema)
 	if _, err := db.sql.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
-		return db.wrap("back up", err)
+		return "", db.wrap("copy before a migration", err)
 	}
-	return os.Chmod(to, 0o600)
+	if err := os.Chmod(to, 0o600); err != nil {
+		return "", fmt.Errorf("copy before a migration: %w", err)
+	}
+	return to, pruneBackups(db.path, backupSchema, keepSchemas)
 }
 
 // keepAside is how many damaged caches are kept.

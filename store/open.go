@@ -16,13 +16,17 @@ import (
 const (
 	// applicationID marks a file as ours: "SMig".
 	applicationID = 0x534D6967
-	// schemaVersion is what this program writes; older files are brought up to it.
-	schemaVersion = 1
 
 	readers = 2 // connections to read with
 
+	// The writer waits for a reader that clears up after a crash; who asks from
+	// outside is told to try again before it gets impatient.
 	writerBusy = 5 * time.Second
 	readerBusy = 250 * time.Millisecond
+	// checkpointBusy is short: live lines wait behind a checkpoint.
+	checkpointBusy = 50 * time.Millisecond
+	// journalKept is what is left of a WAL that was long.
+	journalKept = 8 << 20
 )
 
 var (
@@ -58,16 +62,40 @@ type DB struct {
 	read   *sql.DB
 	path   string
 	file   os.FileInfo // of path when it was opened
+	wal    os.FileInfo // the same of a writer's WAL
+	size   int64       // of the file, never shrinking; of the one who asks Replaced
 	writer bool
+	fresh  bool // made by Open
+	ladder ladder
 	now    func() time.Time
 }
 
 // Open opens the cache at path for writing, creating or migrating it. The
-// caller holds the data folder's lock. Errors: ErrForeign, ErrDamaged,
-// *NewerError, and those of the file system.
+// caller holds the data folder's lock. A file that is refused is left as it is,
+// to the byte. Errors: ErrForeign, ErrDamaged, *NewerError, and those of the
+// file system.
 func Open(ctx context.Context, path string) (*DB, error) {
-	if err := create(path); err != nil {
+	steps, err := ours()
+	if err != nil {
 		return nil, err
+	}
+	return open(ctx, path, steps)
+}
+
+func open(ctx context.Context, path string, steps ladder) (*DB, error) {
+	made, err := create(path)
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		// A look before the first write: opening for writing may already change it.
+		r, err := openReader(ctx, path, steps)
+		if err == nil {
+			err = r.Close()
+		}
+		if err != nil && !errors.Is(err, ErrNone) {
+			return nil, err
+		}
 	}
 	q := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_foreign_keys": {"1"},
@@ -77,11 +105,11 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.writer = true
+	db.writer, db.ladder = true, steps
 	if err := db.gate(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if _, err := db.sql.ExecContext(ctx, "PRAGMA journal_size_limit=8388608"); err != nil {
+	if _, err := db.sql.ExecContext(ctx, "PRAGMA journal_size_limit="+strconv.Itoa(journalKept)); err != nil {
 		return nil, errors.Join(db.wrap("set the journal limit", err), db.Close())
 	}
 	r, err := connect(path, readerQuery(writerBusy), readers)
@@ -89,6 +117,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.read = r.sql
+	db.wal, _ = os.Stat(path + "-wal") // without one it isn't looked after
 	return db, nil
 }
 
@@ -99,11 +128,29 @@ func readerQuery(busy time.Duration) url.Values {
 // OpenReader opens the cache at path for reading only. Errors: ErrNone,
 // ErrForeign, ErrDamaged, *NewerError, and those of the file system.
 func OpenReader(ctx context.Context, path string) (*DB, error) {
+	steps, err := ours()
+	if err != nil {
+		return nil, err
+	}
+	db, err := openReader(ctx, path, steps)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.readable(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// openReader leaves it to the caller what to do about a newer schema.
+func openReader(ctx context.Context, path string, steps ladder) (*DB, error) {
 	switch st, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("open cache %s: %w", path, ErrNone)
 	case err != nil:
 		return nil, fmt.Errorf("open cache: %w", err)
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("open cache %s: %w", path, ErrForeign)
 	case st.Size() == 0:
 		return nil, fmt.Errorf("open cache %s: %w", path, ErrNone)
 	}
@@ -111,7 +158,8 @@ func OpenReader(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.gate(ctx); err != nil {
+	db.ladder = steps
+	if _, err := db.identify(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -119,16 +167,26 @@ func OpenReader(ctx context.Context, path string) (*DB, error) {
 
 func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// create makes the file with mode 0600 before SQLite would with the umask's.
-func create(path string) error {
+// create makes the file, if it isn't there, with mode 0600 before SQLite would
+// with the umask's. A file that is there isn't opened: closing it would take
+// away the locks that SQLite holds on it in this process.
+func create(path string) (made bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("create data folder: %w", err)
+		return false, fmt.Errorf("create data folder: %w", err)
+	}
+	switch st, err := os.Stat(path); {
+	case err == nil && !st.Mode().IsRegular():
+		return false, fmt.Errorf("open cache %s: %w", path, ErrForeign)
+	case err == nil:
+		return false, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("open cache: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("create cache: %w", err)
+		return false, fmt.Errorf("create cache: %w", err)
 	}
-	return f.Close()
+	return true, f.Close()
 }
 
 func connect(path string, q url.Values, conns int) (*DB, error) {
@@ -154,46 +212,56 @@ func connect(path string, q url.Values, conns int) (*DB, error) {
 	return &DB{sql: s, read: s, path: path, file: st, now: time.Now}, nil
 }
 
-// gate refuses files that aren't ours or are too new, and migrates old ones.
-func (db *DB) gate(ctx context.Context) error {
-	var app, schema, tables int
-	err := db.sql.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sqlite_schema)").Scan(&tables)
-	if err != nil {
-		return db.wrap("read the schema", err)
+// identify gives the schema of the file and refuses files that aren't ours.
+func (db *DB) identify(ctx context.Context) (schema int, err error) {
+	var app, tables int
+	if err := db.sql.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM sqlite_schema)").Scan(&tables); err != nil {
+		return 0, db.wrap("read the schema", err)
 	}
 	if err := db.sql.QueryRowContext(ctx, "PRAGMA application_id").Scan(&app); err != nil {
-		return db.wrap("read the application id", err)
+		return 0, db.wrap("read the application id", err)
 	}
 	if err := db.sql.QueryRowContext(ctx, "PRAGMA user_version").Scan(&schema); err != nil {
-		return db.wrap("read the schema version", err)
+		return 0, db.wrap("read the schema version", err)
 	}
 	switch {
 	case tables == 0 && app == 0:
 		if !db.writer {
-			return fmt.Errorf("open cache %s: %w", db.path, ErrNone)
+			return 0, fmt.Errorf("open cache %s: %w", db.path, ErrNone)
 		}
 	case app != applicationID:
-		return fmt.Errorf("open cache %s: %w", db.path, ErrForeign)
+		return 0, fmt.Errorf("open cache %s: %w", db.path, ErrForeign)
 	}
-	if schema > schemaVersion {
-		return db.readableNewer(ctx, schema)
-	}
-	if db.writer {
-		return db.migrate(ctx, schema)
-	}
-	return nil
+	return schema, nil
 }
 
-// readableNewer lets a reader go on if the newer program says that it may.
-func (db *DB) readableNewer(ctx context.Context, schema int) error {
-	newer := fmt.Errorf("open cache %s: %w", db.path, &NewerError{Schema: schema, Known: schemaVersion})
-	if db.writer {
-		return newer
+// gate is for writers: it refuses files that are too new, and migrates old ones.
+func (db *DB) gate(ctx context.Context) error {
+	schema, err := db.identify(ctx)
+	if err != nil {
+		return err
+	}
+	if schema > db.ladder.top() {
+		return db.newer(schema)
+	}
+	db.fresh = schema == 0
+	return db.migrate(ctx, schema)
+}
+
+func (db *DB) newer(schema int) error {
+	return fmt.Errorf("open cache %s: %w", db.path, &NewerError{Schema: schema, Known: db.ladder.top()})
+}
+
+// readable lets a reader of a newer cache go on if that says that it may.
+func (db *DB) readable(ctx context.Context) error {
+	schema, err := db.identify(ctx)
+	if err != nil || schema <= db.ladder.top() {
+		return err
 	}
 	var least int
-	err := db.sql.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM meta WHERE key='min_reader'").Scan(&least)
-	if err != nil || least > schemaVersion {
-		return newer
+	err = db.sql.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM meta WHERE key='min_reader'").Scan(&least)
+	if err != nil || least > db.ladder.top() {
+		return db.newer(schema)
 	}
 	return nil
 }
@@ -208,43 +276,15 @@ func (db *DB) Close() error {
 		err = db.read.Close()
 	}
 	// Best effort: a reader's snapshot may hold the WAL, the next start tries again.
-	_, _ = db.sql.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	_ = db.Checkpoint(context.Background())
 	return errors.Join(err, db.sql.Close())
 }
 
-// Commits counts the writer's changes since it opened the cache.
-func (db *DB) Commits(ctx context.Context) (n int64, err error) {
-	err = db.sql.QueryRowContext(ctx, "SELECT total_changes()").Scan(&n)
-	return n, db.wrap("count changes", err)
-}
-
-// Replaced tells whether the path no longer leads to the open file: what is
-// written then is lost.
-func (db *DB) Replaced() bool {
-	st, err := os.Stat(db.path)
-	return err != nil || !os.SameFile(st, db.file)
-}
+// Fresh tells whether Open made the cache: there was none.
+func (db *DB) Fresh() bool { return db.fresh }
 
 // Path is where the cache lies.
 func (db *DB) Path() string { return db.path }
-
-// Check asks SQLite for damage it can see; ErrDamaged if there is any.
-func (db *DB) Check(ctx context.Context) error {
-	var answer string
-	if err := db.sql.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&answer); err != nil {
-		return db.wrap("check the cache", err)
-	}
-	if answer != "ok" {
-		return fmt.Errorf("check cache %s: %w: %s", db.path, ErrDamaged, answer)
-	}
-	return nil
-}
-
-// Checkpoint moves the WAL into the file while nothing else is to be done.
-func (db *DB) Checkpoint(ctx context.Context) error {
-	_, err := db.sql.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return db.wrap("checkpoint", err)
-}
 
 // wrap turns SQLite's codes into our sentinels.
 func (db *DB) wrap(what string, err error) error {

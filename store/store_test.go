@@ -1,10 +1,8 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -291,62 +289,6 @@ func TestChangedTextIsRefused(t *testing.T) {
 	_, err := db.Original(t.Context(), parentID[28:], 1, "")
 	if _, ok := errors.AsType[*store.ChangedError](err); !ok {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestGates(t *testing.T) {
-	db, path := open(t)
-	commit(t, db, script(parentID, parentID, 1, "u:one"))
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name string, text []byte) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	newer := append([]byte(nil), whole...)
-	newer[63] = 99 // user_version, big-endian at 60
-	foreign := append([]byte(nil), whole...)
-	foreign[71]++ // application_id at 68
-	for _, c := range []struct {
-		name string
-		path string
-		open func(context.Context, string) (*store.DB, error)
-		want error
-	}{
-		{"missing", filepath.Join(dir, "none.db"), store.OpenReader, store.ErrNone},
-		{"empty", write("empty.db", nil), store.OpenReader, store.ErrNone},
-		{"not a database", write("text.db", []byte(strings.Repeat("no database ", 500))), store.Open, store.ErrDamaged},
-		{"foreign", write("foreign.db", foreign), store.Open, store.ErrForeign},
-		{"newer, writer", write("newer.db", newer), store.Open, &store.NewerError{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			db, err := c.open(t.Context(), c.path)
-			if err == nil {
-				_ = db.Close()
-			}
-			if _, ok := errors.AsType[*store.NewerError](c.want); ok {
-				if _, ok := errors.AsType[*store.NewerError](err); !ok {
-					t.Errorf("got %v", err)
-				}
-				return
-			}
-			if !errors.Is(err, c.want) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
-		})
-	}
-	st, err := os.Stat(path)
-	if err != nil || st.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v %v", st.Mode(), err)
 	}
 }
 

@@ -1,0 +1,170 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Copies lie in backups/ beside the cache and are numbered, because clocks may
+// jump: kept-000012-20260901T090000.db.
+const (
+	backupDir    = "backups"
+	backupKept   = "kept"   // what can't be derived
+	backupSchema = "before" // the whole cache, before a migration
+
+	keepBackups = 7
+)
+
+// backups gives the copies of a kind, oldest first.
+func backups(path, kind string) ([]string, error) {
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), backupDir, kind+"-[0-9]*.db"))
+	if err != nil {
+		return nil, fmt.Errorf("list backups: %w", err)
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// nextBackup names the next copy of a kind.
+func nextBackup(path, kind string, at time.Time) (string, error) {
+	old, err := backups(path, kind)
+	if err != nil {
+		return "", err
+	}
+	n := 0
+	if len(old) > 0 {
+		if _, err := fmt.Sscanf(filepath.Base(old[len(old)-1]), kind+"-%06d", &n); err != nil {
+			return "", fmt.Errorf("number backup after %s: %w", old[len(old)-1], err)
+		}
+	}
+	dir := filepath.Join(filepath.Dir(path), backupDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("create backup folder: %w", err)
+	}
+	return filepath.Join(dir, fmt.Sprintf("%s-%06d-%s.db", kind, n+1, at.UTC().Format("20060102T150405"))), nil
+}
+
+func pruneBackups(path, kind string, keep int) error {
+	old, err := backups(path, kind)
+	for len(old) > keep && err == nil {
+		err = os.Remove(old[0])
+		old = old[1:]
+	}
+	if err != nil {
+		return fmt.Errorf("forget an old backup: %w", err)
+	}
+	return nil
+}
+
+// backupKey remembers what the newest backup holds.
+const backupKey = "backup_mark"
+
+// Backup copies what no rollout can give again to backups/ beside the cache: to
+// a file of its own that is there whole or not at all. It gives where; empty if
+// there is nothing, or nothing new.
+func (db *DB) Backup(ctx context.Context) (string, error) {
+	mark, err := db.irreplaceable(ctx)
+	if err != nil || mark == "" {
+		return "", err
+	}
+	last, err := db.Meta(ctx, backupKey)
+	if err != nil {
+		return "", err
+	}
+	if old, err := backups(db.path, backupKept); err != nil || last == mark && len(old) > 0 {
+		return "", err
+	}
+	to, err := nextBackup(db.path, backupKept, db.now())
+	if err != nil {
+		return "", err
+	}
+	tmp := filepath.Join(filepath.Dir(to), ".backup.tmp")
+	if err := removeCache(tmp); err != nil {
+		return "", err
+	}
+	if err := db.backUp(ctx, tmp); err != nil {
+		return "", errors.Join(fmt.Errorf("back up: %w", err), removeCache(tmp))
+	}
+	if err := os.Rename(tmp, to); err != nil {
+		return "", errors.Join(fmt.Errorf("back up: %w", err), removeCache(tmp))
+	}
+	if err := db.SetMeta(ctx, backupKey, mark); err != nil {
+		return "", err
+	}
+	return to, pruneBackups(db.path, backupKept, keepBackups)
+}
+
+func (db *DB) backUp(ctx context.Context, tmp string) error {
+	to, err := Open(ctx, tmp)
+	if err != nil {
+		return err
+	}
+	_, err = to.rescue(ctx, db.read, false)
+	return errors.Join(err, to.Close()) // the last one to close moves the WAL in, and syncs
+}
+
+func removeCache(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove a temporary backup: %w", err)
+		}
+	}
+	return nil
+}
+
+// irreplaceable is a mark that changes with what a backup would hold; empty for
+// nothing.
+func (db *DB) irreplaceable(ctx context.Context) (string, error) {
+	sum := sha256.New()
+	n := 0
+	for _, q := range []string{
+		"SELECT rollout_id||' '||gen||' '||gen_seq||' '||last_seq||' '||state FROM rollout WHERE state=3 OR gen_seq>0 ORDER BY rollout_id",
+		"SELECT sink||' '||thread_id||' '||name||' '||hash||' '||managed FROM receipt ORDER BY sink, thread_id",
+		"SELECT thread_id||' '||name FROM thread_name ORDER BY thread_id",
+	} {
+		rows, err := db.read.QueryContext(ctx, q)
+		if err != nil {
+			return "", db.wrap("look for what is to be backed up", err)
+		}
+		for rows.Next() {
+			var text string
+			if err := rows.Scan(&text); err != nil {
+				return "", errors.Join(db.wrap("look for what is to be backed up", err), rows.Close())
+			}
+			n++
+			_, _ = fmt.Fprintln(sum, text) // a hash never fails
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return "", db.wrap("look for what is to be backed up", err)
+		}
+	}
+	if n == 0 {
+		return "", nil
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// Restore adds what the newest backup that can be read holds and this cache
+// doesn't. It gives the number of rollouts and the backup; empty if there is none.
+func (db *DB) Restore(ctx context.Context) (kept int, from string, err error) {
+	all, err := backups(db.path, backupKept)
+	if err != nil {
+		return 0, "", err
+	}
+	var failed error
+	for _, from := range slices.Backward(all) {
+		kept, err := db.Rescue(ctx, from)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrFull) {
+			return kept, from, err
+		}
+		failed = errors.Join(failed, err)
+	}
+	return 0, "", failed
+}
