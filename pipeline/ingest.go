@@ -79,8 +79,8 @@ func planFor(cp store.Checkpoint, known bool, f store.File) plan {
 		return planAppend
 	case cp.ParserVersion != rollout.Version() && cp.ParserVersion != 0:
 		return planRederive
-	case cp.ParserVersion == 0 && cp.Cursor.Offset == 0 && cp.LastSeq > 0:
-		return planRederive // asked for by a rebuild
+	case cp.ParserVersion == 0 && cp.Cursor.Offset == 0:
+		return planRederive // asked for by a rebuild, or never read
 	case cp.State == store.FileOK && sameLook(cp.File, f):
 		return planSkip
 	}
@@ -97,6 +97,15 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 	known := err == nil
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return Result{}, err
+	}
+	if cp.Broken {
+		// What the row says would make the file look rewritten.
+		if err := p.db.Mend(ctx, f.RolloutID); err != nil {
+			return Result{}, err
+		}
+		if cp, err = p.db.Rollout(ctx, f.RolloutID); err != nil {
+			return Result{}, err
+		}
 	}
 	what := planFor(cp, known, f)
 	if what == planSkip {

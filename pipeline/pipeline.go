@@ -29,6 +29,9 @@ type Options struct {
 	// Counters bounds how many files are read at once; 0 takes the number of
 	// processors.
 	Counters int
+	// Suspect is told of a thread whose rows disagree with each other, so that
+	// it is read again; may be nil.
+	Suspect func(threadID string)
 }
 
 // Pipeline ingests into and answers from one cache. It is safe for concurrent

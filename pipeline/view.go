@@ -27,6 +27,9 @@ type Freshness struct {
 	Through  int64     `json:"through"`   // thread position of the newest item
 	LastItem time.Time `json:"last_item"` // of the newest line
 	Checked  time.Time `json:"checked"`
+	// Rederived: the cache disagreed with itself, so the answer was read from
+	// the rollout.
+	Rederived bool `json:"rederived,omitempty"`
 }
 
 // View is a thread with its current branch, as fresh as its rollout.
@@ -38,7 +41,9 @@ type View struct {
 
 // View gives a thread and its messages. Lines that the daemon hasn't committed
 // yet are read for this one answer if they are few; else Fresh says how far
-// behind it is. store.ErrNotFound if the thread isn't here.
+// behind it is. What the cache holds is proved first. store.ErrNotFound if the
+// thread isn't here; store.ErrChanged if its rows disagree with each other and
+// can't be read anew for this answer.
 func (p *Pipeline) View(ctx context.Context, threadID string) (View, error) {
 	var v View
 	var err error
@@ -50,6 +55,11 @@ func (p *Pipeline) View(ctx context.Context, threadID string) (View, error) {
 	}
 	cp, err := p.db.Rollout(ctx, v.Thread.RolloutID)
 	if err != nil {
+		return v, err
+	}
+	if err := p.prove(ctx, &v); errors.Is(err, store.ErrChanged) {
+		return v, p.rederive(ctx, &v, cp, err)
+	} else if err != nil {
 		return v, err
 	}
 	v.Fresh = p.freshness(&v.Thread, cp)

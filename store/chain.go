@@ -48,10 +48,10 @@ func loadSegment(ctx context.Context, q queryer, where string, arg any) (segment
 		return s, nil, err
 	}
 	if err := json.Unmarshal([]byte(facts), &s.facts); err != nil {
-		return s, nil, fmt.Errorf("read facts of %s: %w", s.rolloutID, err)
+		return s, nil, fmt.Errorf("read facts of %s: %w: %w", s.rolloutID, ErrChanged, err)
 	}
 	if err := json.Unmarshal([]byte(own), &s.sums); err != nil {
-		return s, nil, fmt.Errorf("read sums of %s: %w", s.rolloutID, err)
+		return s, nil, fmt.Errorf("read sums of %s: %w: %w", s.rolloutID, ErrChanged, err)
 	}
 	if base.RolloutID == "" {
 		return s, nil, nil

@@ -92,7 +92,7 @@ func (db *DB) Problems(ctx context.Context) ([]Problem, error) {
 		return nil, db.wrap("list problems", err)
 	}
 	for i := range out {
-		if err := db.oddities(ctx, ids[i], &out[i]); err != nil {
+		if err := oddities(ctx, db.read, ids[i], &out[i]); err != nil {
 			return nil, db.wrap("list problems", err)
 		}
 	}
@@ -135,11 +135,11 @@ func (db *DB) Oddities(ctx context.Context, rolloutID string) (Problem, error) {
 	if err != nil {
 		return p, db.wrap("read oddities", err)
 	}
-	return p, db.wrap("read oddities", db.oddities(ctx, id, &p))
+	return p, db.wrap("read oddities", oddities(ctx, db.read, id, &p))
 }
 
-func (db *DB) oddities(ctx context.Context, row int64, p *Problem) error {
-	rows, err := db.read.QueryContext(ctx, "SELECT line, off, size, cause, detail, salvaged FROM damage WHERE rollout=? ORDER BY line, off", row)
+func oddities(ctx context.Context, q queryer, row int64, p *Problem) error {
+	rows, err := q.QueryContext(ctx, "SELECT line, off, size, cause, detail, salvaged FROM damage WHERE rollout=? ORDER BY line, off", row)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (db *DB) oddities(ctx context.Context, row int64, p *Problem) error {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
-	kinds, err := db.read.QueryContext(ctx, "SELECT kind, name, version, count, line FROM unknown WHERE rollout=? ORDER BY kind, name", row)
+	kinds, err := q.QueryContext(ctx, "SELECT kind, name, version, count, line FROM unknown WHERE rollout=? ORDER BY kind, name", row)
 	if err != nil {
 		return err
 	}

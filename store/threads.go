@@ -28,7 +28,7 @@ func (db *DB) Thread(ctx context.Context, id string) (transcript.Thread, error) 
 
 func readThread(body string) (t transcript.Thread, err error) {
 	if err := json.Unmarshal([]byte(body), &t); err != nil {
-		return t, fmt.Errorf("read thread: %w", err)
+		return t, fmt.Errorf("read thread: %w: %w", ErrChanged, err)
 	}
 	return t, nil
 }
