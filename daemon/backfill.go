@@ -172,15 +172,17 @@ func (e *engine) compare(ctx context.Context, others []store.File, t *tally) err
 // retarget takes in what rollouts reported of models' windows, and decides anew
 // where that changes a target.
 func (e *engine) retarget(ctx context.Context) error {
-	if err := e.pipe.Retarget(ctx); err != nil {
-		return err
-	}
-	return e.pipe.DecideAnew(ctx)
+	return e.gate.through(ctx, func() error {
+		if err := e.pipe.Retarget(ctx); err != nil {
+			return err
+		}
+		return e.pipe.DecideAnew(ctx)
+	})
 }
 
 // take ingests one file and those that waited for it.
 func (e *engine) take(ctx context.Context, f store.File, t *tally) error {
-	r, err := e.pipe.Ingest(ctx, f)
+	r, err := e.ingest(ctx, f)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // told to stop: not the file's fault
 	}
@@ -198,6 +200,20 @@ func (e *engine) take(ctx context.Context, f store.File, t *tally) error {
 		}
 	}
 	return nil
+}
+
+// ingest takes one file in, as soon as there is room for it. What was taken in
+// before a write failed counts too.
+func (e *engine) ingest(ctx context.Context, f store.File) (all pipeline.Result, err error) {
+	err = e.gate.through(ctx, func() error {
+		r, err := e.pipe.Ingest(ctx, f)
+		r.Lines, r.Bytes, r.Items = r.Lines+all.Lines, r.Bytes+all.Bytes, r.Items+all.Items
+		r.Changed, r.NewWindows = r.Changed || all.Changed, r.NewWindows || all.NewWindows
+		r.Waiting = append(all.Waiting, r.Waiting...)
+		all = r
+		return err
+	})
+	return all, err
 }
 
 // again reads a rollout that waited, as its file looks now.
@@ -226,7 +242,7 @@ func (e *engine) gone(ctx context.Context, known []store.Checkpoint, l listing) 
 			continue
 		}
 		if _, err := os.Lstat(c.Path); errors.Is(err, fs.ErrNotExist) {
-			if err := e.pipe.Gone(ctx, c.File); err != nil {
+			if err := e.gate.through(ctx, func() error { return e.pipe.Gone(ctx, c.File) }); err != nil {
 				return err
 			}
 		}

@@ -122,7 +122,7 @@ func noHome(homes []string) bool {
 
 // catchUp makes the cache say what the files of the listing say.
 func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
-	if err := e.pipe.DecideAnew(ctx); err != nil {
+	if err := e.gate.through(ctx, func() error { return e.pipe.DecideAnew(ctx) }); err != nil {
 		return err
 	}
 	known, err := e.db.Checkpoints(ctx)
@@ -139,7 +139,7 @@ func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
 		return err
 	}
 	for _, home := range l.homes {
-		if err := e.pipe.IngestNames(ctx, home); err != nil {
+		if err := e.gate.through(ctx, func() error { return e.pipe.IngestNames(ctx, home) }); err != nil {
 			t.problems = append(t.problems, FileProblem{Path: home, Reason: err.Error()})
 		}
 	}

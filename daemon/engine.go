@@ -15,6 +15,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/disk"
 	"github.com/session-migrator/session-migrator/watch"
 )
 
@@ -24,6 +25,8 @@ type Options struct {
 	Version  string         // of the program, shown by status
 	Log      *slog.Logger   // nil: nothing is logged
 	Progress func(Progress) // called now and then, never twice at a time; may be nil
+
+	usage func(dir string) (disk.Usage, error) // nil: the system's answer
 }
 
 // engine is one writer at work: the lock, the cache and what fills it.
@@ -34,6 +37,7 @@ type engine struct {
 	db    *store.DB
 	pipe  *pipeline.Pipeline
 	later *later // what could not be read yet; nil in a run that ends by itself
+	gate  *gate  // what writes to the cache goes through it
 	aside string // where a damaged cache was moved, empty if none was
 }
 
@@ -49,17 +53,23 @@ func start(ctx context.Context, opt Options, role string) (*engine, error) {
 	if role == roleDaemon {
 		l, err = acquireDaemon(ctx, home, run)
 	} else {
-		l, err = acquire(home, run)
+		l, err = acquireSoon(ctx, home, run)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err := writeHolder(run, role); err != nil {
-		return nil, errors.Join(fmt.Errorf("write process id: %w", err), l.release())
+		opt.Log.Warn("can't say who works on the data folder", "err", err) // for people only
 	}
-	e := &engine{opt: opt, log: opt.Log, lock: l}
-	if err := e.open(ctx); err != nil {
+	e := &engine{opt: opt, log: opt.Log, lock: l, gate: &gate{dir: home, patient: role == roleDaemon, usage: opt.usage, log: opt.Log}}
+	if e.gate.usage == nil {
+		e.gate.usage = disk.Of
+	}
+	if err := e.gate.written(ctx, func() error { return e.open(ctx) }); err != nil {
 		return nil, errors.Join(err, l.release())
+	}
+	if e.pipe == nil { // ctx ended while the cache couldn't be written
+		return nil, errors.Join(context.Cause(ctx), l.release())
 	}
 	return e, nil
 }
@@ -136,7 +146,12 @@ func markSuspect(c config.Config) error {
 func (e *engine) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return errors.Join(e.db.SetMeta(ctx, cleanKey, "yes"), e.db.Close(), e.lock.release())
+	clean := e.db.SetMeta(ctx, cleanKey, "yes")
+	if errors.Is(clean, store.ErrFull) {
+		e.log.Warn("the next start will look the cache over", "err", clean)
+		clean = nil // nothing is lost, and nothing could be done
+	}
+	return errors.Join(clean, e.db.Close(), e.lock.release())
 }
 
 // PipelineOptions turns the user's settings into what the pipeline needs. The
@@ -175,7 +190,7 @@ func (e *engine) list(ctx context.Context) (l listing, err error) {
 				h.Problem = err.Error()
 			}
 		}
-		if err := e.db.SetHome(ctx, h); err != nil {
+		if err := e.gate.through(ctx, func() error { return e.db.SetHome(ctx, h) }); err != nil {
 			return l, err
 		}
 		if !h.Present {

@@ -25,14 +25,51 @@ type Info struct {
 	LastEvent time.Time  `json:"last_event"`
 	Problems  []string   `json:"problems"`
 	Sinks     []SinkInfo `json:"sinks"`
+	Paused    Paused     `json:"paused"` // of intake
+	Program   Program    `json:"program"`
+	Homes     []string   `json:"codex_homes"`
+	MemoryDir string     `json:"memory_dir"`
+}
+
+// Program is the file that a daemon was started from.
+type Program struct {
+	Path    string    `json:"path"` // empty: not known
+	Size    int64     `json:"size"`
+	ModTime time.Time `json:"mod_time"`
+}
+
+// thisProgram tells of our own file.
+func thisProgram() Program {
+	path, err := os.Executable()
+	if err != nil {
+		return Program{}
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return Program{}
+	}
+	return Program{Path: path, Size: st.Size(), ModTime: st.ModTime().UTC()}
+}
+
+// Replaced tells whether another file, or none, is there by now: an upgrade
+// that the daemon has not noticed.
+func (p Program) Replaced() bool {
+	if p.Path == "" {
+		return false
+	}
+	st, err := os.Stat(p.Path)
+	return err != nil && errors.Is(err, fs.ErrNotExist) || err == nil && (st.Size() != p.Size || !st.ModTime().Equal(p.ModTime))
 }
 
 // SinkInfo says how a sink is.
 type SinkInfo struct {
-	Name      string `json:"name"`
-	Enabled   bool   `json:"enabled"`
-	Files     int    `json:"files"`
-	LastError string `json:"last_error"` // empty: none
+	Name      string    `json:"name"`
+	Enabled   bool      `json:"enabled"`
+	Files     int       `json:"files"`
+	LastError string    `json:"last_error"` // empty: none; else nothing is written until NextTry
+	Since     time.Time `json:"since"`      // of LastError
+	NextTry   time.Time `json:"next_try"`
+	Waiting   int       `json:"waiting"` // sessions whose document is not renewed yet
 }
 
 func (i Info) same(j Info) bool { return reflect.DeepEqual(i, j) }
@@ -60,28 +97,25 @@ func forgetInfo(run string) error {
 // Inspect tells whether a daemon works on the data folder, and what it says of
 // itself. Without a daemon only Running is set, to false.
 func Inspect(c config.Config) (Info, error) {
-	if _, err := os.Stat(filepath.Join(c.Run(), "daemon.lock")); errors.Is(err, fs.ErrNotExist) {
-		return Info{}, nil
-	}
-	l, err := acquire(c.Home, c.Run())
-	if err == nil {
-		return Info{}, l.release()
-	}
-	locked, ok := errors.AsType[*LockedError](err)
-	if !ok {
+	is, err := held(c.Home, c.Run())
+	if err != nil || !is {
 		return Info{}, err
 	}
-	if !locked.Daemon {
+	pid, role := holder(c.Run())
+	if role == roleCommand {
 		return Info{}, nil
 	}
 	text, err := os.ReadFile(filepath.Join(c.Run(), infoFile))
 	if err != nil {
-		return Info{Running: true, PID: locked.PID}, nil //nolint:nilerr // it started just now
+		return Info{Running: true, PID: pid}, nil //nolint:nilerr // it started just now
 	}
 	var i Info
 	if err := json.Unmarshal(text, &i); err != nil {
 		return Info{}, fmt.Errorf("read daemon info: %w", err)
 	}
-	i.Running, i.PID = true, locked.PID
+	i.Running = true
+	if pid != 0 {
+		i.PID = pid
+	}
 	return i, nil
 }

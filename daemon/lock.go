@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,8 +28,15 @@ func (e *LockedError) Error() string {
 }
 
 // lock is held by the operating system: it ends with the process, however that
-// ends.
-type lock struct{ f *flock.Flock }
+// ends. It is on a file, and where the system can on the data folder too.
+type lock struct {
+	path   string
+	f      *flock.Flock
+	folder *os.File // may be nil
+}
+
+// errHeld means that another process holds a lock.
+var errHeld = errors.New("held by another process")
 
 // lockTries bounds how often a lock file that someone deleted is made again.
 const lockTries = 3
@@ -40,25 +48,78 @@ func acquire(home, run string) (*lock, error) {
 			return nil, fmt.Errorf("create data folder: %w", err)
 		}
 	}
-	path := filepath.Join(run, "daemon.lock")
+	path := filepath.Join(run, lockFile)
+	f, err := lockPath(path)
+	if err == nil {
+		var folder *os.File
+		if folder, err = lockFolder(home); err == nil {
+			return &lock{path: path, f: f, folder: folder}, nil
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if errors.Is(err, errHeld) {
+		pid, role := holder(run)
+		return nil, &LockedError{Home: home, PID: pid, Daemon: role == roleDaemon}
+	}
+	return nil, fmt.Errorf("lock data folder: %w", err)
+}
+
+// lockPath locks the file that the path leads to; errHeld if another process
+// does.
+func lockPath(path string) (*flock.Flock, error) {
 	for range lockTries {
 		f := flock.New(path, flock.SetPermissions(0o600))
 		ok, err := f.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("lock data folder: %w", err)
+			return nil, err
 		}
 		if !ok {
-			pid, role := holder(run)
-			return nil, errors.Join(&LockedError{Home: home, PID: pid, Daemon: role == roleDaemon}, f.Close())
+			return nil, errors.Join(errHeld, f.Close())
 		}
 		if sameFile(f, path) {
-			return &lock{f}, nil
+			return f, nil
 		}
 		if err := f.Close(); err != nil {
-			return nil, fmt.Errorf("lock data folder: %w", err)
+			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("lock data folder: %s is being deleted again and again", path)
+	return nil, fmt.Errorf("%s is being deleted again and again", path)
+}
+
+// held tells whether another process has the data folder's lock, without
+// taking it: what is asked for here many can have at a time.
+func held(home, run string) (bool, error) {
+	if _, err := os.Stat(home); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if is, err := folderHeld(home); is || err != nil {
+		return is, err
+	}
+	f := flock.New(filepath.Join(run, lockFile), flock.SetFlag(os.O_RDONLY))
+	ok, err := f.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, f.Close()
+	}
+	return !ok && err == nil, errors.Join(err, f.Close())
+}
+
+// keep sees to it that the path still leads to the file we locked: someone may
+// have deleted it, and then the next daemon would find another to lock. errHeld
+// if it did.
+func (l *lock) keep() (anew bool, err error) {
+	if sameFile(l.f, l.path) {
+		return false, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return false, fmt.Errorf("create data folder: %w", err)
+	}
+	f, err := lockPath(l.path)
+	if err != nil {
+		return false, err
+	}
+	old := l.f
+	l.f = f
+	return true, old.Close()
 }
 
 // sameFile tells whether the path still leads to the file we locked.
@@ -71,11 +132,18 @@ func sameFile(f *flock.Flock, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-func (l *lock) release() error { return l.f.Close() }
+func (l *lock) release() error {
+	err := l.f.Close()
+	if l.folder != nil {
+		err = errors.Join(err, l.folder.Close())
+	}
+	return err
+}
 
 // pidFile says who holds the lock and what for; it is for people, the lock is
 // what counts.
 const (
+	lockFile    = "daemon.lock"
 	pidFile     = "daemon.pid"
 	roleDaemon  = "daemon"
 	roleCommand = "command"
@@ -100,13 +168,27 @@ func holder(run string) (pid int, role string) {
 const (
 	commandPatience = 10 * time.Second
 	commandPoll     = 50 * time.Millisecond
+
+	// Who only asks whether the lock is held can stand in the way for a moment.
+	askerTries = 3
+	askerPoll  = 10 * time.Millisecond
 )
 
+// acquireSoon is acquire for a command.
+func acquireSoon(ctx context.Context, home, run string) (*lock, error) {
+	for n := 1; ; n++ {
+		l, err := acquire(home, run)
+		if _, locked := errors.AsType[*LockedError](err); !locked || n == askerTries || !sleep(ctx, askerPoll) {
+			return l, err
+		}
+	}
+}
+
 // acquireDaemon is acquire for a daemon: it waits for a command to end, and
-// gives way to another daemon at once.
+// gives way to another daemon, after a look or two.
 func acquireDaemon(ctx context.Context, home, run string) (*lock, error) {
 	for end := time.Now().Add(commandPatience); ; {
-		l, err := acquire(home, run)
+		l, err := acquireSoon(ctx, home, run)
 		locked, ok := errors.AsType[*LockedError](err)
 		if !ok || locked.Daemon || time.Now().After(end) || !sleep(ctx, commandPoll) {
 			return l, err

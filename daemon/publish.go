@@ -24,46 +24,54 @@ const (
 	restIndexes = 500 * time.Millisecond
 	// flushTime is what the indexes may take at the end of a run.
 	flushTime = time.Second
-	// pauseSink is how long a sink that can't write is left alone.
-	pauseSink = 30 * time.Second
 	// sweepAge is how old a temporary of ours is before it is taken for left over.
 	sweepAge = 10 * time.Minute
 )
 
-// note says that a thread changed.
-type note struct {
-	thread string
-	ended  bool // its newest turn has its end
-}
+// dropName is the sink that is always there.
+const dropName = "drop"
 
-// publisher renews memory files. One goroutine runs it; the others only tell
-// it what changed.
+// publisher renews what the sinks hold, and the selections that the cache keeps
+// ready.
 type publisher struct {
-	e    *engine
-	drop *sink.Drop
-	due  map[string]time.Time // threads by when they are to be written; of run alone
-	wake chan struct{}        // holds one: there are notes
+	e       *engine
+	outlets []*outlet
 
-	mu      sync.Mutex // guards the rest
-	notes   []note
-	files   int
-	lastErr string
+	mu     sync.Mutex       // guards packed
+	packed map[string]int64 // threads by the revision whose selections are in the cache, as far as this run made them
 }
 
-// newPublisher opens the drop folder. What is due from earlier runs is found
-// by run.
+// newPublisher opens the drop folder. One that may never be written to is an
+// error; one that can't be for now is tried again. What is due from earlier
+// runs is found by run.
 func newPublisher(ctx context.Context, e *engine) (*publisher, error) {
+	p := &publisher{e: e, packed: map[string]int64{}}
+	o := p.newOutlet(dropName, func(ctx context.Context) (sink.Sink, error) { return openDrop(ctx, e) })
+	k, err := o.open(ctx)
+	switch {
+	case err == nil:
+		o.sink = k
+	case errors.Is(err, sink.ErrUnsafe) || errors.Is(err, store.ErrDamaged) || !e.gate.patient:
+		return nil, err
+	default:
+		o.failed(err)
+	}
+	p.outlets = append(p.outlets, o)
+	return p, nil
+}
+
+func openDrop(ctx context.Context, e *engine) (sink.Sink, error) {
 	drop, err := sink.OpenDrop(e.opt.Config.MemoryDir)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := drop.Sweep(ctx, time.Now().Add(-sweepAge)); err != nil {
-		return nil, errors.Join(err, drop.Close())
+		e.log.Warn("temporaries of ours can't be removed", "sink", dropName, "err", err)
 	}
 	if err := forgetMissing(ctx, e.db, drop); err != nil {
 		return nil, errors.Join(err, drop.Close())
 	}
-	return &publisher{e: e, drop: drop, wake: make(chan struct{}, 1), due: map[string]time.Time{}}, nil
+	return drop, nil
 }
 
 // forgetMissing forgets the receipts of files that aren't there in a folder that
@@ -92,130 +100,45 @@ func forgetMissing(ctx context.Context, db *store.DB, drop *sink.Drop) error {
 	return nil
 }
 
-// changed tells that a thread has something new. It never waits: what is live
-// goes before what is published.
+// changed tells that a thread has something new. It never waits.
 func (p *publisher) changed(thread string, ended bool) {
-	p.mu.Lock()
-	p.notes = append(p.notes, note{thread, ended})
-	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
+	for _, o := range p.outlets {
+		o.note(thread, ended)
 	}
 }
 
 // rescan tells that any thread may have something new.
 func (p *publisher) rescan() { p.changed("", true) }
 
-// run writes what is due until ctx ends. It closes the drop folder.
-func (p *publisher) run(ctx context.Context) (err error) {
-	defer func() { err = errors.Join(err, p.drop.Close()) }()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var indexes time.Time // when they are to be written; zero: not
-	for {
-		select {
-		case <-ctx.Done():
-			if indexes.IsZero() {
-				return nil
+// run lets the sinks write what is due until ctx ends. It closes them.
+func (p *publisher) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, o := range p.outlets {
+		running.Go(func() {
+			if err := o.run(ctx); err != nil {
+				cancel(err)
 			}
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
-			defer cancel()
-			return p.indexes(last)
-		case <-p.wake:
-			p.mu.Lock()
-			notes := p.notes
-			p.notes = nil
-			p.mu.Unlock()
-			for _, n := range notes {
-				if err := p.take(ctx, n, time.Now()); err != nil {
-					return stopped(ctx, err)
-				}
-				if n.thread == "" && indexes.IsZero() {
-					indexes = time.Now().Add(restIndexes) // an earlier run may have ended before it wrote them
-				}
-			}
-		case <-timer.C:
-			wrote, err := p.writeDue(ctx, time.Now())
-			if err == nil && !indexes.IsZero() && !time.Now().Before(indexes) {
-				indexes, err = time.Time{}, p.indexes(ctx)
-			}
-			if errors.Is(err, store.ErrDamaged) {
-				return err
-			}
-			if err != nil && ctx.Err() == nil {
-				p.failed(err)
-				if !sleep(ctx, pauseSink) {
-					return nil
-				}
-				wrote = true
-			}
-			if wrote && indexes.IsZero() {
-				indexes = time.Now().Add(restIndexes)
-			}
-		}
-		timer.Reset(p.wait(time.Now(), indexes))
+		})
 	}
-}
-
-// take notes when a thread is due.
-func (p *publisher) take(ctx context.Context, n note, now time.Time) error {
-	if n.thread != "" {
-		p.due[n.thread] = dueAt(p.due[n.thread], now, n.ended)
-		return nil
-	}
-	ids, err := p.e.db.Unpublished(ctx, p.drop.Name())
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		p.due[id] = dueAt(p.due[id], now, true)
+	running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
 	}
 	return nil
 }
 
-// dueAt is pure: when to write a thread that changed now and was due before
-// (zero: wasn't). An ended turn is never put off by more than restEnded, a
-// running one not at all once it is due.
-func dueAt(before, now time.Time, ended bool) time.Time {
-	if ended {
-		return now.Add(restEnded)
+// close closes the sinks of a publisher that doesn't run.
+func (p *publisher) close() (err error) {
+	for _, o := range p.outlets {
+		err = errors.Join(err, o.close())
 	}
-	if !before.IsZero() {
-		return before
-	}
-	return now.Add(restRunning)
+	return err
 }
 
-// wait is how long nothing is due.
-func (p *publisher) wait(now, indexes time.Time) time.Duration {
-	next := now.Add(time.Hour)
-	if !indexes.IsZero() {
-		next = indexes
-	}
-	for _, at := range p.due {
-		if at.Before(next) {
-			next = at
-		}
-	}
-	return max(0, next.Sub(now))
-}
-
-func (p *publisher) writeDue(ctx context.Context, now time.Time) (wrote bool, err error) {
-	for id, at := range p.due {
-		if at.After(now) || ctx.Err() != nil {
-			continue
-		}
-		delete(p.due, id)
-		w, err := p.publish(ctx, id)
-		if err != nil {
-			p.due[id] = now // again after the pause
-			return wrote, err
-		}
-		wrote = wrote || w != publishedBefore
-	}
-	return wrote, nil
-}
+// errThread means that a document can't be made; that is no fault of the sink.
+var errThread = errors.New("make the document")
 
 // outcome is what publish did.
 type outcome uint8
@@ -227,7 +150,8 @@ const (
 )
 
 // publish renews a thread's packs and its document.
-func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
+func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
+	p := o.p
 	rev, err := p.e.db.Rev(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return publishedBefore, nil
@@ -235,7 +159,7 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	if err != nil {
 		return publishedBefore, err
 	}
-	last, err := p.e.db.Receipt(ctx, p.drop.Name(), id)
+	last, err := p.e.db.Receipt(ctx, o.name, id)
 	if err != nil {
 		return publishedBefore, err
 	}
@@ -248,22 +172,22 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	}
 	v, err := p.e.pipe.View(ctx, id)
 	if err != nil {
+		return publishedBefore, ofThread(err)
+	}
+	if !documented(v) {
+		return publishedBefore, nil
+	}
+	if err := p.pack(ctx, v, rev); err != nil {
 		return publishedBefore, err
-	}
-	if v.Thread.Subagent || v.Thread.Turns == 0 {
-		return publishedBefore, nil // no document for what no person asked for
-	}
-	if err := p.e.pipe.Pack(ctx, v); err != nil {
-		return publishedBefore, fmt.Errorf("select from thread %s: %w", id, err)
 	}
 	failpoint.Hit(failpoint.BeforePublish)
 	data, err := p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
 	if err != nil {
-		return publishedBefore, fmt.Errorf("write memory of thread %s: %w", id, err)
+		return publishedBefore, ofThread(err)
 	}
-	r, err := p.drop.Put(ctx, sink.Artifact{
+	r, err := o.sink.Put(ctx, sink.Artifact{
 		ThreadID: id, Workspace: pipeline.RedactText(v.Thread.Workspace), Name: pipeline.MemoryName(v, time.Local), Data: data,
-		Last: sink.Receipt{Sink: p.drop.Name(), ThreadID: id, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)},
+		Last: sink.Receipt{Sink: o.name, ThreadID: id, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)},
 	})
 	if err != nil {
 		return publishedBefore, err
@@ -273,7 +197,7 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	}
 	failpoint.Hit(failpoint.BeforeReceipt)
 	err = p.e.db.SaveReceipt(ctx, store.Receipt{
-		Sink: p.drop.Name(), ThreadID: id, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Rev: rev,
+		Sink: o.name, ThreadID: id, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Rev: rev,
 		Managed: r.State != sink.StateEdited, Written: time.Now(),
 	})
 	failpoint.Hit(failpoint.AfterReceipt)
@@ -283,15 +207,59 @@ func (p *publisher) publish(ctx context.Context, id string) (outcome, error) {
 	return publishedSame, err
 }
 
-// indexes renews the lists of sessions.
-func (p *publisher) indexes(ctx context.Context) error {
-	receipts, err := p.e.db.Receipts(ctx, p.drop.Name())
+// documented tells whether a thread has a document: not what no person asked
+// for.
+func documented(v pipeline.View) bool { return !v.Thread.Subagent && v.Thread.Turns > 0 }
+
+// ofThread marks an error that is about one thread alone. A cache that can't be
+// read or written is not.
+func ofThread(err error) error {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errThread, err)
+}
+
+// prepare does for a thread what needs no sink.
+func (p *publisher) prepare(ctx context.Context, id string) error {
+	rev, err := p.e.db.Rev(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	v, err := p.e.pipe.View(ctx, id)
+	if err != nil || !documented(v) {
+		return err
+	}
+	return p.pack(ctx, v, rev)
+}
+
+// pack keeps the selections of a thread ready, once a revision, whichever sink
+// comes first. v is of rev or newer.
+func (p *publisher) pack(ctx context.Context, v pipeline.View, rev int64) error {
+	id := v.Thread.ID
+	p.mu.Lock()
+	last, done := p.packed[id]
+	p.mu.Unlock()
+	if done && last == rev {
+		return nil
+	}
+	if err := p.e.pipe.Pack(ctx, v); err != nil {
+		return ofThread(fmt.Errorf("select from thread %s: %w", id, err))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.packed[id] = rev
+	return nil
+}
+
+// entries gives what the lists of a sink say.
+func (p *publisher) entries(ctx context.Context, receipts map[string]store.Receipt) ([]sink.Entry, error) {
 	threads, _, err := p.e.db.Threads(ctx, store.Filter{Archived: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var entries []sink.Entry
 	for _, t := range threads {
@@ -299,13 +267,7 @@ func (p *publisher) indexes(ctx context.Context) error {
 			entries = append(entries, entry(t, r))
 		}
 	}
-	if err := p.drop.WriteIndexes(ctx, entries); err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.files, p.lastErr = len(entries), ""
-	return nil
+	return entries, nil
 }
 
 func entry(t transcript.Thread, r store.Receipt) sink.Entry {
@@ -315,17 +277,12 @@ func entry(t transcript.Thread, r store.Receipt) sink.Entry {
 	}
 }
 
-func (p *publisher) failed(err error) {
-	p.e.log.Warn("the drop folder can't be written, publishing waits", "err", err)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lastErr = err.Error()
-}
-
 func (p *publisher) info() []SinkInfo {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return []SinkInfo{{Name: p.drop.Name(), Enabled: true, Files: p.files, LastError: p.lastErr}}
+	out := make([]SinkInfo, len(p.outlets))
+	for i, o := range p.outlets {
+		out[i] = o.info()
+	}
+	return out
 }
 
 // publishAll writes all that is due at once and says how many files changed.
@@ -334,19 +291,26 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, p.drop.Close()) }()
-	ids, err := e.db.Unpublished(ctx, p.drop.Name())
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	for _, id := range ids {
-		did, err := p.publish(ctx, id)
+	defer func() { err = errors.Join(err, p.close()) }()
+	for _, o := range p.outlets {
+		ids, err := e.db.Unpublished(ctx, o.name)
 		if err != nil {
 			return n, err
 		}
-		if did == publishedNew {
-			n++
+		for _, id := range ids {
+			did, err := o.publish(ctx, id)
+			if err != nil {
+				return n, err
+			}
+			if did == publishedNew {
+				n++
+			}
+		}
+		if len(ids) > 0 {
+			if err := o.writeIndexes(ctx); err != nil {
+				return n, err
+			}
 		}
 	}
-	return n, p.indexes(ctx)
+	return n, nil
 }

@@ -17,8 +17,6 @@ const (
 	// sooner, because then most changes.
 	tick      = 5 * time.Second
 	firstTick = 250 * time.Millisecond
-	// pauseFull is how long intake rests when the cache can't be written.
-	pauseFull = 5 * time.Second
 )
 
 // heals is how often a run starts again by itself with a new cache before it
@@ -46,7 +44,7 @@ func Run(ctx context.Context, opt Options) error {
 func run(ctx context.Context, opt Options) (err error) {
 	e, err := start(ctx, opt, roleDaemon)
 	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
 	e.later = newLater()
@@ -142,13 +140,6 @@ func (e *engine) intake(ctx context.Context, changes <-chan watch.Change, pub *p
 			return nil
 		case c := <-changes:
 			err := e.change(ctx, c, pub)
-			for errors.Is(err, store.ErrFull) && ctx.Err() == nil {
-				e.log.Warn("the cache can't be written, intake waits", "err", err)
-				if !sleep(ctx, pauseFull) {
-					return nil
-				}
-				err = e.change(ctx, c, pub)
-			}
 			if errors.Is(err, store.ErrDamaged) {
 				return err
 			}
@@ -163,13 +154,13 @@ func (e *engine) intake(ctx context.Context, changes <-chan watch.Change, pub *p
 func (e *engine) change(ctx context.Context, c watch.Change, pub *publisher) error {
 	switch c.Kind {
 	case watch.IndexChanged:
-		if err := e.pipe.IngestNames(ctx, c.Home); err != nil {
+		if err := e.gate.through(ctx, func() error { return e.pipe.IngestNames(ctx, c.Home) }); err != nil {
 			return err
 		}
 		pub.rescan()
 		return nil
 	case watch.Gone:
-		return e.pipe.Gone(ctx, fileOf(c.Home, c.File))
+		return e.gate.through(ctx, func() error { return e.pipe.Gone(ctx, fileOf(c.Home, c.File)) })
 	case watch.Present:
 	}
 	return e.present(ctx, fileOf(c.Home, c.File), pub)
@@ -197,7 +188,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 
 // house keeps what the daemon says of itself current, and the WAL short.
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
-	since := time.Now().UTC()
+	since, program := time.Now().UTC(), thisProgram()
 	var said Info
 	var version int64 = -1
 	wait := firstTick
@@ -206,7 +197,8 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		h := w.Health()
 		now := Info{
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
-			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: h.Problems, Sinks: pub.info(),
+			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: h.Problems, Sinks: pub.info(), Paused: e.gate.state(),
+			Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {
@@ -217,11 +209,14 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		if e.db.Replaced() {
 			return errReplaced
 		}
+		if err := e.keepLock(); err != nil {
+			return err
+		}
 		if v, err := e.db.Commits(ctx); err == nil && v != version {
 			version = v
 		} else if err == nil && version >= 0 {
 			// Nothing was written for a whole tick: now is the time.
-			if err := e.db.Checkpoint(ctx); err != nil && !errors.Is(err, store.ErrBusy) {
+			if err := e.db.Checkpoint(ctx); err != nil && !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrFull) {
 				return err
 			}
 			version = -2
@@ -231,6 +226,26 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		}
 		wait = min(2*wait, tick)
 	}
+}
+
+// keepLock holds on to the data folder; *LockedError if it went to another.
+func (e *engine) keepLock() error {
+	anew, err := e.lock.keep()
+	if anew {
+		e.log.Warn("the lock file was deleted and is made anew", "path", e.lock.path)
+	}
+	if errors.Is(err, errHeld) && e.lock.folder == nil {
+		pid, role := holder(e.opt.Config.Run())
+		return &LockedError{Home: e.opt.Config.Home, PID: pid, Daemon: role == roleDaemon}
+	}
+	if err != nil && e.lock.folder == nil {
+		return err
+	}
+	if err != nil {
+		// Full disk, or somebody looked just now; the folder's lock is ours still.
+		e.log.Debug("the lock file can't be made anew yet", "err", err)
+	}
+	return nil
 }
 
 // sleep waits; false if ctx ended first.

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/session-migrator/session-migrator/store/atomicfile"
@@ -26,6 +27,10 @@ import (
 // The methods may be called at the same time, for different threads.
 type Drop struct {
 	root *os.Root
+	dir  string
+
+	mu    sync.Mutex          // guards names
+	names map[string][]string // paths of documents by the end of their name; nil: not looked yet
 }
 
 const projectsDir = "projects"
@@ -42,15 +47,32 @@ func OpenDrop(dir string) (*Drop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open drop folder: %w", err)
 	}
+	d := &Drop{root: root, dir: dir}
+	if err := d.safe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open drop folder %w", err), root.Close())
+	}
+	return d, nil
+}
+
+// safe refuses a folder that others may write to, and one that isn't at its
+// place any more: nobody would find there what is written.
+func (d *Drop) safe() error {
 	// Looked at through the root: what was opened, not what lies there now.
-	info, err := root.Stat(".")
+	info, err := d.root.Stat(".")
 	if err == nil {
 		err = safeFolder(info)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open drop folder %s: %w", dir, err), root.Close())
+		return fmt.Errorf("%s: %w", d.dir, err)
 	}
-	return &Drop{root: root}, nil
+	now, err := os.Stat(d.dir)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, now) {
+		return fmt.Errorf("%s: another folder is there by now", d.dir)
+	}
+	return nil
 }
 
 // Close releases the folder.
@@ -73,6 +95,18 @@ func (d *Drop) Put(ctx context.Context, a Artifact) (Receipt, error) {
 	}
 	if err := checkPath(r.Path); err != nil {
 		return Receipt{}, fmt.Errorf("put %q: %w", r.Path, err)
+	}
+	if err := d.safe(); err != nil {
+		return Receipt{}, fmt.Errorf("put %s: %w", r.Path, err)
+	}
+	if a.Last.Path == "" {
+		had, err := d.had(a)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("look for an earlier document: %w", err)
+		}
+		if had != "" {
+			r.Path = had
+		}
 	}
 	if a.Last.State == StateEdited {
 		return a.Last, nil

@@ -65,6 +65,9 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("write indexes: %w", err)
 	}
+	if err := d.safe(); err != nil {
+		return fmt.Errorf("write indexes: %w", err)
+	}
 	all := append([]Entry(nil), entries...)
 	sort.SliceStable(all, func(i, j int) bool {
 		if !all[i].Updated.Equal(all[j].Updated) {

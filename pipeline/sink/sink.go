@@ -100,8 +100,13 @@ func (s *State) UnmarshalText(b []byte) error {
 	return fmt.Errorf("unknown state %q", b)
 }
 
-// ErrEdited says that a file is no longer as we wrote it and therefore stays.
-var ErrEdited = errors.New("file was edited")
+var (
+	// ErrEdited says that a file is no longer as we wrote it and therefore stays.
+	ErrEdited = errors.New("file was edited")
+	// ErrUnsafe says that nothing is written to a folder because others could
+	// change what lies there.
+	ErrUnsafe = errors.New("the folder is not safe")
+)
 
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)

@@ -1,0 +1,347 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/disk"
+)
+
+// outlet renews the documents of one sink. One goroutine runs it; the others
+// only tell it what changed. It has a pace of its own: a sink that can't write
+// holds up neither the others nor the cache.
+type outlet struct {
+	p    *publisher
+	name string
+	open func(ctx context.Context) (sink.Sink, error)
+	wake chan struct{} // holds one: there are notes
+
+	// Of run alone.
+	sink    sink.Sink            // nil: to be opened
+	anew    bool                 // it was open before: much may have changed there
+	due     map[string]time.Time // threads by when they are to be written
+	held    map[string]bool      // threads at rest that a pause holds up
+	indexes time.Time            // when the lists are to be written; zero: not
+
+	mu      sync.Mutex      // guards the rest
+	notes   map[string]bool // threads that changed: their newest turn has its end
+	all     bool            // any thread may have changed
+	pace    pace
+	files   int
+	waiting int
+	lastErr string
+}
+
+// lister is a sink that keeps lists of its documents.
+type lister interface {
+	WriteIndexes(ctx context.Context, entries []sink.Entry) error
+}
+
+// closer is a sink that holds something open.
+type closer interface{ Close() error }
+
+func (p *publisher) newOutlet(name string, open func(ctx context.Context) (sink.Sink, error)) *outlet {
+	return &outlet{
+		p: p, name: name, open: open, wake: make(chan struct{}, 1), pace: pace{state: sinkIdle},
+		due: map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{},
+	}
+}
+
+// note tells that a thread has something new; without one, that any may have.
+// It never waits: what is live goes before what is published. There is one note
+// a thread at most.
+func (o *outlet) note(thread string, ended bool) {
+	o.mu.Lock()
+	if thread == "" {
+		o.all = true
+	} else {
+		o.notes[thread] = ended
+	}
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes what is due until ctx ends.
+func (o *outlet) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, o.close()) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return o.flush(ctx)
+		case <-o.wake:
+			err = o.take(ctx, time.Now())
+		case <-timer.C:
+			err = o.work(ctx, time.Now())
+		}
+		if errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			o.failed(err)
+		}
+		timer.Reset(o.wait(time.Now()))
+	}
+}
+
+// flush writes the lists if they are due, as the last thing.
+func (o *outlet) flush(ctx context.Context) error {
+	if o.indexes.IsZero() || o.sink == nil || o.pace.state == sinkPaused {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	if err := o.writeIndexes(ctx); err != nil {
+		o.p.e.log.Warn("the lists of a sink are not current; the next start renews them", "sink", o.name, "err", err)
+	}
+	return nil
+}
+
+// take notes when threads are due.
+func (o *outlet) take(ctx context.Context, now time.Time) error {
+	o.mu.Lock()
+	notes, all := o.notes, o.all
+	o.notes, o.all = map[string]bool{}, false
+	if len(notes) > 0 || all {
+		o.pace = next(o.pace, sinkNoted, now)
+	}
+	o.mu.Unlock()
+	for id, ended := range notes {
+		delete(o.held, id)
+		o.due[id] = dueAt(o.due[id], now, ended)
+	}
+	if !all {
+		return nil
+	}
+	ids, err := o.p.e.db.Unpublished(ctx, o.name)
+	if err != nil {
+		o.mu.Lock()
+		o.all = true
+		o.mu.Unlock()
+		return err
+	}
+	for _, id := range ids {
+		o.due[id] = dueAt(o.due[id], now, true)
+	}
+	if o.indexes.IsZero() {
+		o.indexes = now.Add(restIndexes) // an earlier run may have ended before it wrote them
+	}
+	return nil
+}
+
+// dueAt is pure: when to write a thread that changed now and was due before
+// (zero: wasn't). An ended turn is never put off by more than restEnded, a
+// running one not at all once it is due.
+func dueAt(before, now time.Time, ended bool) time.Time {
+	if ended {
+		return now.Add(restEnded)
+	}
+	if !before.IsZero() {
+		return before
+	}
+	return now.Add(restRunning)
+}
+
+// wait is how long nothing is to be done.
+func (o *outlet) wait(now time.Time) time.Duration {
+	at := now.Add(time.Hour)
+	sooner := func(t time.Time) {
+		if !t.IsZero() && t.Before(at) {
+			at = t
+		}
+	}
+	for _, t := range o.due {
+		sooner(t)
+	}
+	if o.pace.state == sinkPaused {
+		sooner(o.pace.retry)
+	} else {
+		sooner(o.indexes)
+	}
+	return max(0, at.Sub(now))
+}
+
+// work does what has come to rest. In a pause that is what the cache keeps of
+// it; the sink is not touched.
+func (o *outlet) work(ctx context.Context, now time.Time) error {
+	if o.pace.state == sinkPaused && now.Before(o.pace.retry) {
+		return o.prepareDue(ctx, now)
+	}
+	if o.sink == nil {
+		k, err := o.open(ctx)
+		if err != nil {
+			return err
+		}
+		o.sink = k
+	}
+	o.mu.Lock()
+	missed := o.all || o.anew
+	o.all = missed
+	o.mu.Unlock()
+	if missed {
+		if err := o.take(ctx, now); err != nil {
+			return err
+		}
+		o.anew = false
+	}
+	for id := range o.held {
+		o.due[id] = now
+	}
+	clear(o.held)
+	wrote, err := o.writeDue(ctx, now)
+	if wrote && o.indexes.IsZero() {
+		o.indexes = now.Add(restIndexes)
+	}
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	if !o.indexes.IsZero() && (!now.Before(o.indexes) || o.pace.state == sinkPaused) {
+		if err := o.writeIndexes(ctx); err != nil {
+			return err
+		}
+		o.indexes = time.Time{}
+	}
+	o.went(now)
+	return nil
+}
+
+// went notes that a try went well.
+func (o *outlet) went(now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pace.state == sinkPaused {
+		o.p.e.log.Info("a sink goes on", "sink", o.name, "took", now.Sub(o.pace.since))
+	}
+	o.pace, o.lastErr = next(o.pace, sinkWrote, now), ""
+	if o.waiting = len(o.due); o.waiting == 0 {
+		o.pace = next(o.pace, sinkEmptied, now)
+	}
+}
+
+// failed notes that a try failed, and says so if that is news. The sink is
+// opened anew: its folder may be another by then.
+func (o *outlet) failed(err error) {
+	e := sinkFailed
+	if disk.Full(err) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) {
+		e = sinkFull
+	}
+	o.anew = true
+	if cErr := o.close(); cErr != nil {
+		err = errors.Join(err, cErr)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pace.state != sinkPaused {
+		o.p.e.log.Warn("a sink can't be written and waits", "sink", o.name, "err", err)
+	}
+	o.pace, o.lastErr = next(o.pace, e, time.Now()), err.Error()
+	o.waiting = len(o.due) + len(o.held)
+}
+
+func (o *outlet) close() error {
+	k := o.sink
+	o.sink = nil
+	if c, ok := k.(closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// ripe gives the threads that are due by now and takes them off the list.
+func (o *outlet) ripe(now time.Time) []string {
+	var ids []string
+	for id, at := range o.due {
+		if !at.After(now) {
+			ids = append(ids, id)
+			delete(o.due, id)
+		}
+	}
+	return ids
+}
+
+// writeDue writes what is due. What fails is due again after the pause; where
+// that isn't for want of room, the others are written all the same.
+func (o *outlet) writeDue(ctx context.Context, now time.Time) (wrote bool, err error) {
+	ids := o.ripe(now)
+	var errs []error
+	for i, id := range ids {
+		if ctx.Err() != nil {
+			break
+		}
+		w, err := o.publish(ctx, id)
+		switch {
+		case err == nil:
+			wrote = wrote || w != publishedBefore
+		case errors.Is(err, errThread):
+			o.p.e.log.Warn("a memory file can't be made", "thread", id, "err", err)
+			o.due[id] = now.Add(lastPause)
+		case disk.Full(err) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrDamaged) || len(errs) == fewErrors:
+			for _, id := range ids[i:] {
+				o.held[id] = true
+			}
+			return wrote, errors.Join(append(errs, err)...)
+		default:
+			o.held[id] = true
+			errs = append(errs, err)
+		}
+	}
+	return wrote, errors.Join(errs...)
+}
+
+// fewErrors is after how many documents that can't be written the rest isn't
+// tried.
+const fewErrors = 2
+
+// prepareDue keeps the cache's part of what is due current during a pause.
+func (o *outlet) prepareDue(ctx context.Context, now time.Time) error {
+	ids := o.ripe(now)
+	for _, id := range ids {
+		o.held[id] = true
+	}
+	o.mu.Lock()
+	o.waiting = len(o.due) + len(o.held)
+	o.mu.Unlock()
+	for _, id := range ids {
+		if err := o.p.prepare(ctx, id); errors.Is(err, store.ErrDamaged) {
+			return err
+		} else if err != nil && ctx.Err() == nil {
+			o.p.e.log.Warn("a selection can't be kept ready", "thread", id, "err", err)
+		}
+	}
+	return nil
+}
+
+// writeIndexes renews the lists of sessions, if the sink keeps any.
+func (o *outlet) writeIndexes(ctx context.Context) error {
+	receipts, err := o.p.e.db.Receipts(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.files = len(receipts)
+	o.mu.Unlock()
+	l, ok := o.sink.(lister)
+	if !ok {
+		return nil
+	}
+	entries, err := o.p.entries(ctx, receipts)
+	if err != nil {
+		return err
+	}
+	return l.WriteIndexes(ctx, entries)
+}
+
+func (o *outlet) info() SinkInfo {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: o.lastErr,
+		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting}
+}
