@@ -106,6 +106,9 @@ func (w *commit) open() error {
 	}
 	w.sums = sums{}
 	w.baseOK = false
+	if err := w.uncountBases(); err != nil {
+		return err
+	}
 	for _, t := range []string{"turn", "damage", "unknown"} {
 		failpoint.Hit(failpoint.MidReset)
 		if err := w.exec("DELETE FROM "+t+" WHERE rollout=?", w.row); err != nil { //nolint:gosec // table names of ours
@@ -113,6 +116,16 @@ func (w *commit) open() error {
 		}
 	}
 	return nil
+}
+
+// uncountBases has the histories counted again that begin in this rollout: the
+// bytes before a cut don't change, but these do.
+func (w *commit) uncountBases() error {
+	return w.exec(`UPDATE rollout SET base_complete=0 WHERE base_complete=1 AND rollout_id IN (
+		WITH RECURSIVE up(id, depth) AS (
+			SELECT rollout_id, 1 FROM rollout WHERE base_rollout=?1 UNION
+			SELECT r.rollout_id, depth+1 FROM rollout r JOIN up ON r.base_rollout=up.id WHERE r.base_rollout<>'' AND depth<64)
+		SELECT id FROM up)`, w.b.File.RolloutID)
 }
 
 const insertItem = `INSERT INTO item(id, gen, role, turn, ts_ns, off, size, ordinal, inherited, phase, exit_code, images,

@@ -138,10 +138,9 @@ func describe(t *transcript.Thread, segs []segment) {
 		if t.AutoCompact == 0 {
 			t.AutoCompact = f.AutoCompact
 		}
-		if t.ContextTokens == 0 {
-			t.ContextTokens, t.ContextInput = f.ContextNow, f.ContextInput
-		}
 	}
+	// Not those of a base: it may have gone on since, with requests of its own.
+	t.ContextTokens, t.ContextInput = head.ContextNow, head.ContextInput
 	// A branch is named by its own words; one that a revert left without the
 	// thread's first request keeps that request as its name.
 	sameThread := func(i int) bool { return segs[i].threadID == t.ID }

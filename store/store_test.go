@@ -201,6 +201,29 @@ func TestForkJoinsItsBaseInEitherOrder(t *testing.T) {
 	}
 }
 
+func TestBaseThatIsRewrittenIsCountedAgain(t *testing.T) {
+	db, _ := open(t)
+	commit(t, db, script(parentID, parentID, 1, "u:p1", "a:p2", "u:p3", "a:p4"))
+	child := script(childID, childID, 1, "u:c1", "a:c2")
+	child.Facts.Base = &transcript.Base{RolloutID: parentID, Ordinal: 3, Offset: 300}
+	commit(t, db, child)
+	grandchild := script(headID, headID, 1, "u:g1")
+	grandchild.Facts.Base = &transcript.Base{RolloutID: childID, Ordinal: 3, Offset: 300}
+	commit(t, db, grandchild)
+
+	again := script(parentID, parentID, 1, "u:longer", "a:still")
+	again.NewGeneration = true
+	commit(t, db, again)
+	for id, want := range map[string]string{childID: "^longer ^still c1 c2", headID: "^longer ^still ^c1 ^c2 g1"} {
+		if got := said(t, db, id); got != want {
+			t.Errorf("said %q, want %q", got, want)
+		}
+		if got, n := thread(t, db, id).Tokens["o200k_base"], len(strings.NewReplacer("^", "", " ", "").Replace(want)); got != int64(n) {
+			t.Errorf("%s: %d tokens for %q", id, got, want)
+		}
+	}
+}
+
 func TestRevertedThreadIsOneThread(t *testing.T) {
 	db, _ := open(t)
 	commit(t, db, script(parentID, parentID, 1, "u:q1", "a:a1", "u:wrong", "a:bad"))
