@@ -216,8 +216,14 @@ func (e *engine) ingest(ctx context.Context, f store.File) (all pipeline.Result,
 	return all, err
 }
 
-// again reads a rollout that waited, as its file looks now.
+// again reads a rollout that waited, as its file looks now, and where it is by
+// now.
 func (e *engine) again(ctx context.Context, f store.File, t *tally) error {
+	cp, err := e.db.Rollout(ctx, f.RolloutID)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	f = cp.File
 	st, err := os.Stat(f.Path)
 	if err != nil {
 		return nil //nolint:nilerr // gone meanwhile: what was read stays

@@ -132,6 +132,9 @@ func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
 	if err := e.gone(ctx, known, l); err != nil {
 		return err
 	}
+	if err := e.pipe.Reunite(ctx, known); err != nil {
+		return err
+	}
 	if err := e.backfill(ctx, pipeline.Stale(known, l.files), t); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type engine struct {
 	later *later // what could not be read yet; nil in a run that ends by itself
 	gate  *gate  // what writes to the cache goes through it
 	aside string // where a damaged cache was moved, empty if none was
+	cut   bool   // the run before did not come to its end
 }
 
 // start takes the lock and opens the cache. A damaged cache is moved aside and
@@ -113,7 +114,8 @@ func (e *engine) checked(ctx context.Context, db *store.DB) error {
 	mark := filepath.Join(e.opt.Config.Run(), suspectFile)
 	_, marked := os.Stat(mark)
 	clean, err := db.Meta(ctx, cleanKey)
-	if err == nil && (clean == "no" || marked == nil) {
+	e.cut = clean == "no"
+	if err == nil && (e.cut || marked == nil) {
 		err = db.Check(ctx)
 	}
 	if err != nil {

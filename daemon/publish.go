@@ -306,7 +306,8 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 				n++
 			}
 		}
-		if len(ids) > 0 {
+		// A run that was cut short may have written documents that no index names.
+		if len(ids) > 0 || e.cut {
 			if err := o.writeIndexes(ctx); err != nil {
 				return n, err
 			}

@@ -77,10 +77,8 @@ func planFor(cp store.Checkpoint, known bool, f store.File) plan {
 	switch {
 	case !known:
 		return planAppend
-	case cp.ParserVersion != rollout.Version() && cp.ParserVersion != 0:
-		return planRederive
-	case cp.ParserVersion == 0 && cp.Cursor.Offset == 0:
-		return planRederive // asked for by a rebuild, or never read
+	case cp.ParserVersion != rollout.Version():
+		return planRederive // an older parser's; 0: asked for by a rebuild, or nothing could be read yet
 	case cp.State == store.FileOK && sameLook(cp.File, f):
 		return planSkip
 	}
@@ -216,6 +214,9 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 			break
 		}
 		if err != nil {
+			// What could be read is kept. That the rest can't be is recorded
+			// next; a crash in between must not leave the file looking finished.
+			g.file.Size = -1
 			return g.res, errors.Join(err, g.commit(r, false))
 		}
 		g.parser.Line(lineOf(&l), &g.delta)
@@ -311,10 +312,7 @@ func (c *counters) item(it *transcript.Item) store.ItemCount {
 func (p *Pipeline) lineage(ctx context.Context) func(string) (rollout.Lineage, bool) {
 	return func(threadID string) (rollout.Lineage, bool) {
 		items, f, err := p.db.Lineage(ctx, threadID)
-		if err != nil || f.Size < 0 {
-			return nil, false
-		}
-		if now, err := tail.StatFile(f.Path); err == nil && now.Size != f.Size {
+		if err != nil || !readWhole(f) {
 			return nil, false
 		}
 		out := make(rollout.Lineage, len(items))
@@ -323,26 +321,6 @@ func (p *Pipeline) lineage(ctx context.Context) func(string) (rollout.Lineage, b
 		}
 		return out, true
 	}
-}
-
-// waiting finds the rollouts that could not tell copied lines from own ones
-// before this thread was here.
-func (g *reading) waiting() error {
-	if g.res.Lines == 0 {
-		return nil
-	}
-	cps, err := g.p.db.AwaitingParent(g.ctx, g.res.ThreadID)
-	if err != nil {
-		return err
-	}
-	for _, cp := range cps {
-		if err := g.p.db.ForgetRollout(g.ctx, cp.RolloutID); err != nil {
-			return err
-		}
-		failpoint.Hit(failpoint.AfterForget)
-		g.res.Waiting = append(g.res.Waiting, cp.File)
-	}
-	return nil
 }
 
 func cursorOf(c store.Cursor) tail.Cursor {

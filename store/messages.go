@@ -241,11 +241,11 @@ type Ancestor struct {
 // ones included, for the recognition of copies, and the file as last looked at
 // (its Size is negative until it was read to its end). ErrNotFound if the
 // thread isn't here.
-func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, File, error) {
-	var f File
+func (db *DB) Lineage(ctx context.Context, threadID string) ([]Ancestor, Checkpoint, error) {
+	var f Checkpoint
 	var row, genSeq, lastSeq int64
-	err := db.read.QueryRowContext(ctx, "SELECT id, gen_seq, last_seq, path, form, size FROM rollout WHERE thread_id=? AND off>0 ORDER BY stamp, rollout_id LIMIT 1", threadID).
-		Scan(&row, &genSeq, &lastSeq, &f.Path, &f.Form, &f.Size)
+	err := db.read.QueryRowContext(ctx, "SELECT id, gen_seq, last_seq, path, form, size, state FROM rollout WHERE thread_id=? AND off>0 ORDER BY stamp, rollout_id LIMIT 1", threadID).
+		Scan(&row, &genSeq, &lastSeq, &f.Path, &f.Form, &f.Size, &f.State)
 	if err != nil {
 		return nil, f, db.wrap("read a lineage", err)
 	}
