@@ -121,7 +121,9 @@ func noHome(homes []string) bool {
 }
 
 // catchUp makes the cache say what the files of the listing say.
-func (e *engine) catchUp(ctx context.Context, l listing, t *tally) error {
+func (e *engine) catchUp(ctx context.Context, l listing, t *tally) (err error) {
+	end := e.saying(ctx, t)
+	defer func() { err = errors.Join(err, end(err == nil && ctx.Err() == nil)) }()
 	if err := e.gate.through(ctx, func() error { return e.pipe.DecideAnew(ctx) }); err != nil {
 		return err
 	}

@@ -40,6 +40,10 @@ type engine struct {
 	gate  *gate  // what writes to the cache goes through it
 	aside string // where a damaged cache was moved, empty if none was
 	cut   bool   // the run before did not come to its end
+
+	troubles troubles
+	now      func() time.Time // wall clock, of the daily work
+	quiet    time.Duration    // for which nothing must be written before a check goes on
 }
 
 // start takes the lock and opens the cache. A damaged cache is moved aside and
@@ -62,7 +66,10 @@ func start(ctx context.Context, opt Options, role string) (*engine, error) {
 	if err := writeHolder(run, role); err != nil {
 		opt.Log.Warn("can't say who works on the data folder", "err", err) // for people only
 	}
-	e := &engine{opt: opt, log: opt.Log, lock: l, gate: &gate{dir: home, patient: role == roleDaemon, usage: opt.usage, log: opt.Log}}
+	e := &engine{
+		opt: opt, log: opt.Log, lock: l, now: time.Now, quiet: quiet,
+		gate: &gate{dir: home, patient: role == roleDaemon, usage: opt.usage, log: opt.Log},
+	}
 	if e.gate.usage == nil {
 		e.gate.usage = disk.Of
 	}
@@ -79,18 +86,7 @@ func start(ctx context.Context, opt Options, role string) (*engine, error) {
 const cleanKey = "clean_shutdown"
 
 func (e *engine) open(ctx context.Context) error {
-	path := e.opt.Config.DB()
-	db, err := store.Open(ctx, path)
-	if err == nil {
-		err = e.checked(ctx, db)
-	}
-	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign) {
-		e.log.Warn("the cache can't be used and is rebuilt", "path", path, "err", err)
-		if e.aside, err = store.SetAside(path, time.Now()); err != nil {
-			return err
-		}
-		db, err = store.Open(ctx, path)
-	}
+	db, cause, err := e.openCache(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,6 +96,11 @@ func (e *engine) open(ctx context.Context) error {
 	}
 	if err := db.SetMeta(ctx, cleanKey, "no"); err != nil {
 		return errors.Join(err, db.Close())
+	}
+	if db.Fresh() {
+		if err := e.refill(ctx, cause); err != nil {
+			return errors.Join(err, db.Close())
+		}
 	}
 	e.pipe, err = pipeline.New(ctx, db, PipelineOptions(e.opt.Config))
 	if err != nil {
@@ -162,6 +163,7 @@ func PipelineOptions(c config.Config) pipeline.Options {
 	o := pipeline.Options{
 		Targets: c.Targets,
 		Decide:  decide.Options{Reserve: c.Reserve, Comfort: c.Comfort},
+		Suspect: func(threadID string) { askScrub(c, threadID) },
 	}
 	for id, m := range c.Models {
 		o.Models = append(o.Models, capacity.Model{

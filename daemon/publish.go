@@ -171,6 +171,9 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedSame, p.e.db.SaveReceipt(ctx, last)
 	}
 	v, err := p.e.pipe.View(ctx, id)
+	if errors.Is(err, store.ErrChanged) {
+		return publishedBefore, nil // it is read anew, and comes again
+	}
 	if err != nil {
 		return publishedBefore, ofThread(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,9 @@ const (
 // gives up.
 const heals = 3
 
+// healed is how long a run must have gone on for its start to count as a cure.
+const healed = 10 * time.Minute
+
 // errReplaced says that the cache's file is no longer the one we write to.
 var errReplaced = errors.New("the cache was deleted or replaced")
 
@@ -31,7 +35,11 @@ var errReplaced = errors.New("the cache was deleted or replaced")
 // from the rollouts. *LockedError if another process does so already.
 func Run(ctx context.Context, opt Options) error {
 	for n := 1; ; n++ {
+		begun := time.Now()
 		err := run(ctx, opt)
+		if time.Since(begun) > healed {
+			n = 1 // another day's damage
+		}
 		if n > heals || !errors.Is(err, errReplaced) && !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
@@ -124,6 +132,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("try again", func(ctx context.Context) error { return e.tryAgain(ctx, pub) })
 	part("publish", pub.run)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
+	part("look after the cache", e.upkeep)
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
 	parts.Wait()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
@@ -194,11 +203,12 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 	wait := firstTick
 	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
 	for {
+		e.watchWAL()
 		h := w.Health()
 		now := Info{
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
-			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: h.Problems, Sinks: pub.info(), Paused: e.gate.state(),
-			Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
+			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
+			Sinks: pub.info(), Paused: e.gate.state(), Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {
@@ -207,7 +217,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			said = now
 		}
 		if e.db.Replaced() {
-			return errReplaced
+			return errors.Join(errReplaced, e.taken(ctx))
 		}
 		if err := e.keepLock(); err != nil {
 			return err

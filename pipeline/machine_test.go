@@ -405,4 +405,3 @@ func TestMachine(t *testing.T) {
 	})
 	t.Logf("%d rollouts in %v", n, time.Since(begun))
 }
-

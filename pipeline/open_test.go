@@ -541,4 +541,3 @@ func TestUnreadableCopySpoilsNothing(t *testing.T) {
 		t.Errorf("%s %s, %v", cp.State, cp.Path, err)
 	}
 }
-

@@ -216,11 +216,9 @@ func (l *locks) hold(name string) (release func()) {
 func (p *Pipeline) DecideAnew(ctx context.Context) error {
 	ts := p.targets.Load()
 	sum := sha256.New()
-	var models []string
 	for _, w := range ts.windows {
 		w.Date = ""                         // a figure that was confirmed is the same figure
 		_, _ = fmt.Fprintf(sum, "%+v\n", w) // a hash never fails
-		models = append(models, w.Model)
 	}
 	_, _ = fmt.Fprintf(sum, "%+v\n", p.opt.Decide)
 	mark := hex.EncodeToString(sum.Sum(nil)[:16])
@@ -236,5 +234,12 @@ func (p *Pipeline) DecideAnew(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.db.SetTargets(ctx, mark, models)
+	return p.db.SetTargets(ctx, mark, p.targetModels())
+}
+
+func (p *Pipeline) targetModels() (models []string) {
+	for _, w := range p.targets.Load().windows {
+		models = append(models, w.Model)
+	}
+	return models
 }

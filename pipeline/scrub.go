@@ -70,6 +70,22 @@ func (p *Pipeline) Scrub(ctx context.Context, f store.File) (Scrubbed, error) {
 	return s.out, nil
 }
 
+// Recompute makes a thread's figures and decisions again from its rows.
+func (p *Pipeline) Recompute(ctx context.Context, threadID string) error {
+	_, err := p.db.Recompute(ctx, threadID, p.decisions)
+	return err
+}
+
+// KeepTargets forgets decisions for models that are no target: only damage to
+// their names leaves such behind.
+func (p *Pipeline) KeepTargets(ctx context.Context) error {
+	mark, err := p.db.Targets(ctx)
+	if err != nil {
+		return err
+	}
+	return p.db.SetTargets(ctx, mark, p.targetModels())
+}
+
 // repair reads a rollout anew in place, unless its file was rewritten meanwhile.
 func (p *Pipeline) repair(ctx context.Context, f store.File, cp store.Checkpoint) error {
 	defer p.files.hold(f.RolloutID)()

@@ -39,7 +39,7 @@ func newLadder(from fs.FS) (ladder, error) {
 func (db *DB) migrate(ctx context.Context, from int) error {
 	for v := from; v < db.ladder.top(); v++ {
 		copied := ""
-		if v > 0 {
+		if from > 0 {
 			var err error
 			if copied, err = db.copyBefore(ctx, v); err != nil {
 				return err

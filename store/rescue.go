@@ -19,12 +19,17 @@ import (
 // still be read and is proved by its hash. It gives the number of rollouts.
 // Nothing that can be derived is copied.
 func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
+	if st, err := os.Stat(from); err != nil || !st.Mode().IsRegular() {
+		return 0, errors.Join(fmt.Errorf("open cache %s: %w", from, ErrForeign), err)
+	}
 	src, err := connect(from, readerQuery(readerBusy), 1)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if _, err := src.identify(ctx); err != nil {
+	if _, err := src.identify(ctx); errors.Is(err, ErrFull) {
+		return 0, fmt.Errorf("%w: %s", ErrDamaged, err.Error()) // it is this file, not ours, that can't be read
+	} else if err != nil {
 		return 0, err
 	}
 	return db.rescue(ctx, src.sql, true)

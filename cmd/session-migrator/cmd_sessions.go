@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
@@ -56,6 +57,8 @@ type sessionsJSON struct {
 	Schema   int           `json:"schema"`
 	Sessions []sessionJSON `json:"sessions"`
 	Total    int           `json:"total"` // without the limit
+
+	Rebuild *pipeline.Rebuild `json:"rebuild"` // null: all is there
 }
 
 type sessionJSON struct {
@@ -88,7 +91,7 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 	if err != nil {
 		return err
 	}
-	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total}
+	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total, Rebuild: r.rebuild}
 	for _, t := range threads {
 		s := sessionJSON{ThreadID: t.ID, Title: shown(t.Title), Workspace: shown(t.Workspace), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
 			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -71,6 +72,9 @@ type dbJSON struct {
 	Path   string `json:"path"`
 	Schema int    `json:"schema"` // 0: no cache yet
 	Bytes  int64  `json:"bytes"`
+
+	Rebuild *pipeline.Rebuild `json:"rebuild"` // null: all is there
+	daemon.Care
 }
 
 type rootJSON struct {
@@ -188,6 +192,12 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 	if s.DB.Schema, err = db.Schema(ctx); err != nil {
 		return err
 	}
+	if s.DB.Rebuild, err = pipeline.Rebuilding(ctx, db); err != nil {
+		return err
+	}
+	if s.DB.Care, err = daemon.CareOf(ctx, db); err != nil {
+		return err
+	}
 	homes, err := db.Homes(ctx)
 	if err != nil {
 		return err
@@ -261,6 +271,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 	} else {
 		line("cache", "none yet at %s", s.DB.Path)
 	}
+	s.DB.care(now, line)
 	for _, r := range s.Roots {
 		if !r.Exists {
 			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))

@@ -92,6 +92,8 @@ func classify(err error) (code int, hint string) {
 		return exitNoCache, `run "session-migrator run --once" to make it`
 	case errors.Is(err, store.ErrNotFound):
 		return exitNotFound, `run "session-migrator sessions --subagents --archived" to see what is there`
+	case errors.Is(err, store.ErrChanged):
+		return exitFailed, `a running daemon repairs it in a few seconds; without one run "session-migrator rebuild"`
 	case errors.Is(err, store.ErrBusy):
 		return exitLocked, "try again in a moment"
 	case errors.Is(err, store.ErrForeign):

@@ -23,6 +23,8 @@ type reader struct {
 	config config.Config
 	db     *store.DB
 	pipe   *pipeline.Pipeline
+
+	rebuild *pipeline.Rebuild // nil: all is there
 }
 
 // open gives the cache as fresh as it can be had: a daemon keeps it so, and
@@ -35,7 +37,14 @@ func (a *app) open(ctx context.Context) (*reader, error) {
 	if err := a.catchUp(ctx, c); err != nil {
 		return nil, err
 	}
-	return openReader(ctx, c)
+	r, err := openReader(ctx, c)
+	if err != nil {
+		return nil, daemon.Suspect(c, err)
+	}
+	if r.rebuild != nil {
+		a.warn("%s; what isn't read yet is missing", r.rebuild)
+	}
+	return r, nil
 }
 
 func openReader(ctx context.Context, c config.Config) (*reader, error) {
@@ -47,7 +56,11 @@ func openReader(ctx context.Context, c config.Config) (*reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &reader{config: c, db: db, pipe: p}, nil
+	filling, err := pipeline.Rebuilding(ctx, db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &reader{config: c, db: db, pipe: p, rebuild: filling}, nil
 }
 
 // close gives the cache back. It was only read: nothing can be lost.
@@ -174,6 +187,9 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 	}
 	if v.Fresh.Behind > 0 {
 		a.warn("the answer is %s behind the rollout", size(v.Fresh.Behind))
+	}
+	if v.Fresh.Rederived {
+		a.warn("the cache disagreed with itself about this session: it was read from its rollout, and is to be repaired")
 	}
 	return r, v, nil
 }

@@ -19,7 +19,7 @@ func (a *advice) Error() string { return a.text }
 func advise(format string, a ...any) error { return &advice{fmt.Sprintf(format, a...)} }
 
 // explain gives the text for the model, and whether the fault is ours.
-func (s *server) explain(err error) (text string, ours bool) {
+func (s *server) explain(ctx context.Context, err error) (text string, ours bool) {
 	if a, ok := errors.AsType[*advice](err); ok {
 		return a.text, false
 	}
@@ -40,6 +40,10 @@ func (s *server) explain(err error) (text string, ours bool) {
 			grouped(max(0, budget)), grouped(need)), false
 	}
 	switch {
+	case errors.Is(err, store.ErrNone) && s.daemon(ctx).Running:
+		return "The daemon is just making the cache. Try again in a second.", false
+	case errors.Is(err, store.ErrChanged):
+		return "What the cache holds of this session disagrees with itself, so nothing is given out. The daemon reads the session anew from its rollouts: try again in a few seconds. Without a daemon: `session-migrator rebuild`.", false
 	case errors.Is(err, store.ErrNone):
 		return "No session cache yet: the daemon has never run for this user. Start it with `session-migrator run` (or bring the cache up to date once with `session-migrator run --once`). " +
 			"model_context_window, list_known_models and migrate_session work without it.", false

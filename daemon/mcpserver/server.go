@@ -126,7 +126,7 @@ const (
 func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, meta map[string]any) result {
 	a, err := parseArgs(t, raw)
 	if err != nil {
-		return s.failure(t, err)
+		return s.failure(ctx, t, err)
 	}
 	c := call{tool: t, args: a, caller: callerOf(meta)}
 	for try := 1; ; try++ {
@@ -135,18 +135,18 @@ func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, meta ma
 			return r
 		}
 		if !errors.Is(err, store.ErrBusy) || try == busyTries {
-			return s.failure(t, err)
+			return s.failure(ctx, t, err)
 		}
 		select {
 		case <-ctx.Done():
-			return s.failure(t, ctx.Err())
+			return s.failure(ctx, t, ctx.Err())
 		case <-time.After(busyPause):
 		}
 	}
 }
 
-func (s *server) failure(t *tool, err error) result {
-	text, ours := s.explain(err)
+func (s *server) failure(ctx context.Context, t *tool, err error) result {
+	text, ours := s.explain(ctx, err)
 	if ours {
 		s.log.Error("tool failed", "tool", t.name, "err", err)
 	}

@@ -52,7 +52,7 @@ func (s *server) currentSession(ctx context.Context, h *handle, who caller) (str
 		if !s.daemon(ctx).Running {
 			next = "The daemon is not running: `session-migrator run`"
 		}
-		return "", advise("The calling thread %s is not in the cache yet. %s, or give a session id or 'latest'.", clip(oneLine(who.thread), 40), next)
+		return "", s.notYet(ctx, h, fmt.Sprintf("The calling thread %s is not in the cache yet. %s, or give a session id or 'latest'.", clip(oneLine(who.thread), 40), next))
 	}
 	return id, err
 }
@@ -77,7 +77,7 @@ func (s *server) latestSession(ctx context.Context, h *handle, who caller) (stri
 	} else {
 		text += " is in the cache"
 	}
-	return "", &advice{text + "."}
+	return "", s.notYet(ctx, h, text+".")
 }
 
 // home is the key of the workspace that is meant when none is named.
@@ -122,9 +122,9 @@ func (s *server) noSession(ctx context.Context, h *handle, arg string, who calle
 		text += " (give at least 8 characters of the id)"
 	}
 	if newest == "" {
-		return &advice{text + ": none is in the cache here."}
+		return s.notYet(ctx, h, text+": none is in the cache here.")
 	}
-	return &advice{text + ". The newest here is " + newest + "; call list_sessions for more, or use 'latest'."}
+	return s.notYet(ctx, h, text+". The newest here is "+newest+"; call list_sessions for more, or use 'latest'.")
 }
 
 func ambiguous(e *store.AmbiguousError) error {
@@ -193,6 +193,10 @@ type freshness struct {
 
 func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness {
 	out := freshness{Fresh: f.Behind == 0, Behind: f.Behind, AsOf: stamp(f.LastItem)}
+	if f.Rederived && out.Fresh {
+		out.Note = "The cache disagreed with itself about this session: this was read from its rollout. The daemon repairs the cache."
+		return out
+	}
 	if out.Fresh {
 		return out
 	}
@@ -205,7 +209,10 @@ func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness 
 
 // text is the word for a header.
 func (f freshness) text() string {
-	if f.Fresh {
+	switch {
+	case f.Fresh && f.Note != "":
+		return "fresh. " + f.Note
+	case f.Fresh:
 		return "fresh"
 	}
 	return f.Note

@@ -2,10 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 func getMigrationDecision() *tool {
@@ -94,8 +96,13 @@ func runGetMigrationDecision(ctx context.Context, s *server, c call) (result, er
 	if err != nil {
 		return result{}, err
 	}
-	if fresh.Behind > 0 {
-		// The messages are loaded for the few sessions alone that are being written.
+	changed := h.pipe.Verify(ctx, id)
+	if changed != nil && !errors.Is(changed, store.ErrChanged) {
+		return result{}, changed
+	}
+	if fresh.Behind > 0 || changed != nil {
+		// The messages are loaded for the few sessions alone that are being
+		// written, or whose rows disagree.
 		v, err := h.pipe.View(ctx, id)
 		if err != nil {
 			return result{}, err
@@ -135,10 +142,23 @@ func (s *server) stored(ctx context.Context, h *handle, t *transcript.Thread, ta
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	if len(ds) == 1 && ds[0].ThroughSeq == t.LastSeq {
-		return ds[0], nil
+	now := h.pipe.Decide(*t, target, decide.Options{})
+	if len(ds) == 1 && ds[0].ThroughSeq == t.LastSeq && sameDecision(ds[0], now) {
+		return ds[0], nil // with what a selection keeps
 	}
-	return h.pipe.Decide(*t, target, decide.Options{}), nil
+	return now, nil
+}
+
+// sameDecision tells whether what is stored is what is decided now.
+func sameDecision(a, b decide.Decision) bool {
+	budget := func(d decide.Decision) int {
+		if d.Budget == nil {
+			return -1
+		}
+		return *d.Budget
+	}
+	return a.Verdict == b.Verdict && a.Strategy == b.Strategy && a.Fit == b.Fit && a.SessionTokens == b.SessionTokens &&
+		a.TargetTokens == b.TargetTokens && budget(a) == budget(b)
 }
 
 // everyVerdict decides for all targets that are kept ready.
@@ -149,7 +169,7 @@ func (s *server) everyVerdict(ctx context.Context, h *handle, t *transcript.Thre
 	}
 	out := make([]verdict, 0, len(ds))
 	for _, d := range ds {
-		if reserve != 0 || d.ThroughSeq != t.LastSeq {
+		if now := h.pipe.Decide(*t, d.TargetModel, decide.Options{}); reserve != 0 || d.ThroughSeq != t.LastSeq || !sameDecision(d, now) {
 			if d, err = s.decision(ctx, h, t, d.TargetModel, reserve); err != nil {
 				return nil, err
 			}

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline"
@@ -120,6 +121,9 @@ func runListSessions(ctx context.Context, s *server, c call) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
+	}
+	if r := s.rebuilding(ctx, h); r != "" {
+		out.Note = strings.TrimSpace(out.Note + " Not all sessions are here yet: " + r + ".")
 	}
 	return dataResult(out)
 }

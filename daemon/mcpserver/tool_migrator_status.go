@@ -67,7 +67,7 @@ func runMigratorStatus(ctx context.Context, s *server, _ call) (result, error) {
 		return result{}, err // worth another try
 	}
 	if err != nil {
-		out.Cache, _ = s.explain(err)
+		out.Cache, _ = s.explain(ctx, err)
 		return dataResult(out)
 	}
 	defer release()
@@ -79,6 +79,9 @@ func runMigratorStatus(ctx context.Context, s *server, _ call) (result, error) {
 
 func (s *server) fillStatus(ctx context.Context, h *handle, out *statusAnswer) error {
 	out.Schema = h.schema
+	if r := s.rebuilding(ctx, h); r != "" {
+		out.Cache = "rebuilding: " + r
+	}
 	threads, total, err := h.db.Threads(ctx, store.Filter{Workspace: s.workspace, Archived: true, Subagents: true, Limit: 1})
 	if err != nil {
 		return err

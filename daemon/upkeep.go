@@ -1,0 +1,186 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/session-migrator/session-migrator/store"
+)
+
+const (
+	// daily is how often the cache is backed up and a share of it checked.
+	daily = 24 * time.Hour
+	// ahead is how far in the future a last time may lie before the clock is
+	// taken for set back.
+	ahead = time.Hour
+	// quiet is how long nothing must have been written before a check goes on.
+	quiet = time.Second
+)
+
+// Care is what was done to keep the cache right.
+type Care struct {
+	Recovered *Recovered `json:"recovered"` // null: it never had to be made anew
+	Backup    *Backup    `json:"backup"`    // null: none was needed yet
+	Check     *Check     `json:"check"`     // null: none yet
+}
+
+// Backup says when it was last looked whether a backup is needed, and what the
+// newest one is.
+type Backup struct {
+	At   time.Time `json:"at"`
+	Path string    `json:"path,omitempty"`
+}
+
+const (
+	backupKey = "backup"
+	checkKey  = "check"
+)
+
+// CareOf gives what was done for the cache.
+func CareOf(ctx context.Context, db *store.DB) (c Care, err error) {
+	for key, v := range map[string]any{recoveredKey: &c.Recovered, backupKey: &c.Backup, checkKey: &c.Check} {
+		text, err := db.Meta(ctx, key)
+		if err != nil {
+			return c, err
+		}
+		if text == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(text), v); err != nil {
+			return c, fmt.Errorf("read %s: %w", key, err)
+		}
+	}
+	return c, nil
+}
+
+// due tells whether what was last done at a time is to be done again. It is
+// pure. A last time in the future is of a clock that was set back.
+func due(last, now time.Time) bool {
+	return last.IsZero() || now.Sub(last) >= daily || last.Sub(now) > ahead
+}
+
+// upkeep keeps the cache right: looks over what somebody
+// suspects, backs up what no rollout can give again, and checks a share of all
+// rollouts each day. What goes wrong is told, and tried again; only damage ends
+// it.
+func (e *engine) upkeep(ctx context.Context) error {
+	if kind := remote(e.opt.Config.Home); kind != "" {
+		e.troubles.set(e.log, "disk", fmt.Sprintf("the data folder %s lies on %s, where SQLite can't keep several programs apart: give a local folder with --home DIR or SESSION_MIGRATOR_HOME", e.opt.Config.Home, kind))
+	}
+	for {
+		err := e.lookAfter(ctx)
+		if errors.Is(err, store.ErrDamaged) || ctx.Err() != nil {
+			return err
+		}
+		text := ""
+		if err != nil {
+			text = "the cache can't be looked after: " + err.Error()
+		}
+		e.troubles.set(e.log, "upkeep", text)
+		if !sleep(ctx, tick) {
+			return nil
+		}
+	}
+}
+
+// watchWAL tells of a WAL that can't be moved into the file.
+func (e *engine) watchWAL() {
+	text := ""
+	if n := e.db.WALSize(); n > store.WALAlarm {
+		text = fmt.Sprintf("%d MiB wait to be moved into the cache: some program holds an old view of it open (a database tool?); new lines are taken in all the same", n>>20)
+	}
+	e.troubles.set(e.log, "wal", text)
+}
+
+func (e *engine) lookAfter(ctx context.Context) error {
+	if err := e.suspected(ctx); err != nil {
+		return err
+	}
+	if err := e.asked(ctx); err != nil {
+		return err
+	}
+	c, err := CareOf(ctx, e.db)
+	if err != nil {
+		return err
+	}
+	if c.Backup == nil || due(c.Backup.At, e.now()) {
+		if err := e.backUp(ctx, c.Backup); err != nil {
+			return err
+		}
+	}
+	if c.Check == nil || due(c.Check.At, e.now()) {
+		return e.check(ctx, c.Check)
+	}
+	return nil
+}
+
+func (e *engine) backUp(ctx context.Context, last *Backup) error {
+	path, err := e.db.Backup(ctx)
+	if err != nil {
+		return err
+	}
+	now := Backup{At: e.now().UTC(), Path: path}
+	if path == "" && last != nil {
+		now.Path = last.Path // nothing new since
+	}
+	if path != "" {
+		e.log.Info("backed up what is in no rollout", "path", path)
+	}
+	return e.setMeta(ctx, backupKey, now)
+}
+
+// rest waits until nothing was written for a moment; false if ctx ended.
+func (e *engine) rest(ctx context.Context) bool {
+	for before := int64(-1); ; {
+		n, err := e.db.Commits(ctx)
+		if err != nil || n == before {
+			return ctx.Err() == nil
+		}
+		before = n
+		if !sleep(ctx, e.quiet) {
+			return false
+		}
+	}
+}
+
+// troubles are what status shows and the log has once, by what they are of.
+type troubles struct {
+	mu  sync.Mutex // guards now
+	now map[string]string
+}
+
+// set says what is wrong with something; empty: nothing any more.
+func (t *troubles) set(log *slog.Logger, of, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.now[of]
+	switch {
+	case text == "" && was != "":
+		delete(t.now, of)
+		log.Info("no longer a problem", "problem", was)
+	case text != "":
+		if t.now == nil {
+			t.now = map[string]string{}
+		}
+		t.now[of] = text
+		if was == "" {
+			log.Warn("a problem with the cache", "problem", text)
+		}
+	}
+}
+
+func (t *troubles) list() (out []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, of := range slices.Sorted(maps.Keys(t.now)) {
+		out = append(out, t.now[of])
+	}
+	return out
+}
