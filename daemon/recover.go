@@ -80,7 +80,7 @@ func (e *engine) refill(ctx context.Context, cause error) error {
 	if cause == nil && from == "" {
 		return nil // the first start
 	}
-	e.log.Warn("the cache is made anew from the rollouts", "reason", done.Reason, "aside", done.Aside, "backup", done.Backup, "kept", done.Kept)
+	e.log.Info("the cache is made anew from the rollouts", "reason", done.Reason, "aside", done.Aside, "backup", done.Backup, "kept", done.Kept)
 	return e.setMeta(ctx, recoveredKey, done)
 }
 
