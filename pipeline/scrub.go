@@ -178,7 +178,7 @@ func (s *scrub) derive(cp store.Checkpoint, add func(*store.Batch) error) error 
 		if err != nil {
 			return err
 		}
-		parser.Line(rollout.Line{Bytes: l.Bytes, Number: l.Number, Offset: l.Offset, Size: l.Size, Need: needOf(l.Want), TooLong: l.TooLong}, &s.delta)
+		parser.Line(lineOf(&l), &s.delta)
 		if len(l.Bytes) >= hugeLine {
 			r.Drop()
 		}

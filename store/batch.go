@@ -131,28 +131,43 @@ type sums struct {
 	Turns    int    `json:"t"`
 	Damaged  int    `json:"d"` // lines; not all have a row
 	Seal     uint32 `json:"seal,omitempty"`
+	Parsed   uint32 `json:"parsed,omitempty"` // the same of the parser's state
 }
 
 // seal is a checksum of what reading goes on from: a cursor that was changed by
 // damage would take a rollout for rewritten. s and facts belong to c.
 func seal(c *Checkpoint, facts string, s sums) uint32 {
-	s.Seal = 0
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	s.Seal, s.Parsed = 0, 0
 	u := &c.Cursor
-	_, _ = fmt.Fprintf(sum, "%d %d %d %d %d %d %d %d %+v %s", c.Generation, c.GenerationSeq, c.LastSeq, u.Offset, u.Line, u.HeadLen, u.TailLen, c.ParserVersion, s, facts) // a hash never fails
-	for _, b := range [][]byte{u.Head, u.Tail, c.Parser} {
-		_, _ = sum.Write(b)
+	head := fmt.Appendf(nil, "%d %d %d %d %d %d %d %+v %s", c.Generation, c.GenerationSeq, c.LastSeq, u.Offset, u.Line, u.HeadLen, u.TailLen, s, facts)
+	return checksum(head, u.Head, u.Tail)
+}
+
+// sealParser is the same of the parser's state: a rollout that is to be read
+// again has none, and keeps its cursor.
+func sealParser(c *Checkpoint) uint32 {
+	return checksum(fmt.Append(nil, c.ParserVersion), c.Parser)
+}
+
+func checksum(parts ...[]byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	var sum uint32
+	for _, p := range parts {
+		sum = crc32.Update(sum, table, p)
 	}
-	return max(1, sum.Sum32()) // 0: none
+	return max(1, sum) // 0: none
 }
 
 // broken tells whether the row that c was read from is not what was written.
 func broken(c *Checkpoint, facts, text string) bool {
-	if c.Cursor.Offset == 0 && c.ParserVersion == 0 {
+	if c.Cursor.Offset == 0 && c.ParserVersion <= 0 {
 		return false // to be read from its start anyhow
 	}
 	var s sums
 	if !json.Valid([]byte(facts)) || json.Unmarshal([]byte(text), &s) != nil {
+		return true
+	}
+	if c.ParserVersion != forgotten && s.Parsed != 0 && s.Parsed != sealParser(c) {
 		return true
 	}
 	return s.Seal != 0 && s.Seal != seal(c, facts, s)

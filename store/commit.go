@@ -255,9 +255,8 @@ func (w *commit) save() error {
 	if err != nil {
 		return fmt.Errorf("write facts: %w", err)
 	}
-	w.sums.Seal = seal(&Checkpoint{
-		Generation: w.gen, GenerationSeq: w.genSeq, LastSeq: w.lastSeq, Cursor: c, Parser: b.Parser, ParserVersion: b.ParserVersion,
-	}, string(facts), w.sums)
+	now := &Checkpoint{Generation: w.gen, GenerationSeq: w.genSeq, LastSeq: w.lastSeq, Cursor: c, Parser: b.Parser, ParserVersion: b.ParserVersion}
+	w.sums.Seal, w.sums.Parsed = seal(now, string(facts), w.sums), sealParser(now)
 	own, err := json.Marshal(w.sums)
 	if err != nil {
 		return fmt.Errorf("write sums: %w", err)

@@ -223,7 +223,7 @@ func (m *comparison) row() error {
 	if string(facts) != m.facts {
 		m.differ("the facts of the rollout")
 	}
-	want := sums{Damaged: len(m.damage), Items: m.seq, Seal: m.sums.Seal}
+	want := sums{Damaged: len(m.damage), Items: m.seq, Seal: m.sums.Seal, Parsed: m.sums.Parsed}
 	for _, c := range m.counted {
 		if _, ok := m.dead[c.seq]; !ok {
 			want.count(c.role, c.n, 1)

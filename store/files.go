@@ -215,6 +215,9 @@ func (db *DB) Windows(ctx context.Context, since time.Time) ([]transcript.Window
 // stays: it tells whether the file is still the one that the rows are of.
 const forgetting = "UPDATE rollout SET size=-1, parser=NULL, parser_version=-1 WHERE state<>3"
 
+// forgotten is the parser version of such a rollout.
+const forgotten = -1
+
 // Forget makes the rollouts of the threads given, or all with nil, be read
 // again. What is read replaces the rows in place: item numbers, and with them
 // refs, stay. Threads whose files are gone, receipts and names are kept.

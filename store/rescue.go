@@ -324,7 +324,7 @@ func (r *rescue) addUp(s *source, row int64) error {
 		t.Damaged = old.Damaged
 	}
 	t.Items = c.LastSeq - c.GenerationSeq
-	t.Seal = seal(&c, facts, t)
+	t.Seal, t.Parsed = seal(&c, facts, t), sealParser(&c)
 	text, err := json.Marshal(t)
 	if err != nil {
 		return fmt.Errorf("write sums: %w", err)

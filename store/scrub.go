@@ -68,7 +68,8 @@ func (db *DB) Mend(ctx context.Context, rolloutID string) error {
 		}
 		_, err := tx.ExecContext(ctx, forgetting+" AND id=?", row)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, "UPDATE rollout SET gen=?, gen_seq=?, last_seq=?, facts='{}', sums='{}' WHERE id=?", gen, seq, seq, row)
+			_, err = tx.ExecContext(ctx, `UPDATE rollout SET gen=?, gen_seq=?, last_seq=?, facts='{}', sums='{}',
+				off=0, line=0, head_len=0, head=NULL, tail_len=0, tail=NULL WHERE id=?`, gen, seq, seq, row)
 		}
 		return err
 	})
@@ -212,7 +213,7 @@ func (db *DB) Verify(ctx context.Context, threadID string) error {
 			base.add(s)
 			continue
 		}
-		own, s.Items, s.Damaged, s.Seal = s, segs[i].sums.Items, segs[i].sums.Damaged, segs[i].sums.Seal
+		own, s.Items, s.Damaged, s.Seal, s.Parsed = s, segs[i].sums.Items, segs[i].sums.Damaged, segs[i].sums.Seal, segs[i].sums.Parsed
 		if s != segs[i].sums {
 			return fmt.Errorf("thread %s: %w: the sums of rollout %s are not those of its items", threadID, ErrChanged, segs[i].rolloutID)
 		}
