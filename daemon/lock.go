@@ -59,7 +59,8 @@ func acquire(home, run string) (*lock, error) {
 	}
 	if errors.Is(err, errHeld) {
 		pid, role := holder(run)
-		return nil, &LockedError{Home: home, PID: pid, Daemon: role == roleDaemon}
+		// Who says nothing of itself had its folder deleted: a daemon, commands are short.
+		return nil, &LockedError{Home: home, PID: pid, Daemon: role != roleCommand}
 	}
 	return nil, fmt.Errorf("lock data folder: %w", err)
 }

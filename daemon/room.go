@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
 )
@@ -113,7 +114,7 @@ func (g *gate) short() error {
 		}
 		return nil //nolint:nilerr // the write itself will tell
 	}
-	short := fmt.Errorf("%w: only %d MB are free where %s lies, and intake leaves %d MB", store.ErrFull, u.Free>>20, g.dir, needed(u.Total)>>20)
+	short := shortOf(g.dir, u)
 	g.begin(short, false)
 	return short
 }
@@ -153,4 +154,18 @@ func (g *gate) state() Paused {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.paused
+}
+
+// Short says that intake would wait now, because too little is free where the
+// data folder lies; nil if it wouldn't.
+func Short(c config.Config) error {
+	u, err := disk.Of(c.Home)
+	if err != nil || u.Free >= needed(u.Total) {
+		return nil //nolint:nilerr // not there yet, or not known
+	}
+	return shortOf(c.Home, u)
+}
+
+func shortOf(dir string, u disk.Usage) error {
+	return fmt.Errorf("%w: only %d MB are free where %s lies, and intake leaves %d MB", store.ErrFull, u.Free>>20, dir, needed(u.Total)>>20)
 }

@@ -219,8 +219,10 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		if e.db.Replaced() {
 			return errors.Join(errReplaced, e.taken(ctx))
 		}
-		if err := e.keepLock(); err != nil {
+		if anew, err := e.keepLock(); err != nil {
 			return err
+		} else if anew {
+			said = Info{} // it may have gone with the lock file
 		}
 		if v, err := e.db.Commits(ctx); err == nil && v != version {
 			version = v
@@ -239,23 +241,24 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 }
 
 // keepLock holds on to the data folder; *LockedError if it went to another.
-func (e *engine) keepLock() error {
-	anew, err := e.lock.keep()
+func (e *engine) keepLock() (anew bool, err error) {
+	anew, err = e.lock.keep()
 	if anew {
 		e.log.Warn("the lock file was deleted and is made anew", "path", e.lock.path)
+		err = errors.Join(err, writeHolder(e.opt.Config.Run(), roleDaemon))
 	}
 	if errors.Is(err, errHeld) && e.lock.folder == nil {
 		pid, role := holder(e.opt.Config.Run())
-		return &LockedError{Home: e.opt.Config.Home, PID: pid, Daemon: role == roleDaemon}
+		return anew, &LockedError{Home: e.opt.Config.Home, PID: pid, Daemon: role != roleCommand}
 	}
-	if err != nil && e.lock.folder == nil {
-		return err
+	if err != nil && e.lock.folder == nil && !anew {
+		return anew, err
 	}
 	if err != nil {
 		// Full disk, or somebody looked just now; the folder's lock is ours still.
 		e.log.Debug("the lock file can't be made anew yet", "err", err)
 	}
-	return nil
+	return anew, nil
 }
 
 // sleep waits; false if ctx ended first.

@@ -264,17 +264,12 @@ func TestDeletedLockFileLetsNoSecondDaemonIn(t *testing.T) {
 	lock := filepath.Join(p.opt.Config.Run(), "daemon.lock")
 	for name, remove := range map[string]func(string) error{"file": os.Remove, "folder": func(f string) error { return os.RemoveAll(filepath.Dir(f)) }} {
 		t.Run(name, func(t *testing.T) {
-			pid := filepath.Join(p.opt.Config.Run(), "daemon.pid")
-			text, err := os.ReadFile(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if err := remove(lock); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			err = daemon.Run(ctx, p.opt)
+			err := daemon.Run(ctx, p.opt)
 			if _, ok := errors.AsType[*daemon.LockedError](err); !ok {
 				t.Fatalf("a second daemon got %v", err)
 			}
@@ -282,9 +277,10 @@ func TestDeletedLockFileLetsNoSecondDaemonIn(t *testing.T) {
 				t.Errorf("said of the daemon: %+v, %v", i, err)
 			}
 			p.until("the lock file is there again", func() bool { _, err := os.Stat(lock); return err == nil })
-			if err := os.WriteFile(pid, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			p.until("it says again who it is", func() bool {
+				i, err := daemon.Inspect(p.opt.Config)
+				return err == nil && i.PID == os.Getpid() && len(i.Sinks) == 1
+			})
 		})
 	}
 	if err := stop(); err != nil {

@@ -66,6 +66,12 @@ type daemonJSON struct {
 	PID     int        `json:"pid"` // 0 if none runs
 	Since   *time.Time `json:"since"`
 	Version string     `json:"version"`
+
+	Replaced  bool       `json:"program_replaced"` // another program lies where it was started from
+	Homes     []string   `json:"codex_homes"`      // that it watches
+	MemoryDir string     `json:"memory_dir"`       // that it writes to
+	Paused    *string    `json:"paused"`           // why intake waits, null if it doesn't
+	PausedAt  *time.Time `json:"paused_since"`
 }
 
 type dbJSON struct {
@@ -128,6 +134,10 @@ type sinkJSON struct {
 	Enabled   bool    `json:"enabled"`
 	Files     int     `json:"files"`
 	LastError *string `json:"last_error"`
+
+	Since   *time.Time `json:"since"`    // of last_error
+	NextTry *time.Time `json:"next_try"` // nothing is written before
+	Waiting int        `json:"waiting"`  // sessions whose file is not renewed yet
 }
 
 // summaryState says that no text is sent to a language model.
@@ -148,17 +158,19 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	if err != nil {
 		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
 	}
-	s.Daemon = daemonJSON{Running: info.Running, PID: info.PID, Since: instant(info.Since), Version: info.Version}
+	s.Daemon = daemonJSON{Running: info.Running, PID: info.PID, Since: instant(info.Since), Version: info.Version, Homes: list(info.Homes)}
 	s.Watch.Backend = noBackend
 	if info.Running {
 		s.Watch = watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
+		s.Daemon.Replaced, s.Daemon.MemoryDir = info.Program.Replaced(), info.MemoryDir
+		s.Daemon.Paused, s.Daemon.PausedAt = orNull(info.Paused.Reason), instant(info.Paused.Since)
 		s.Problems = append(s.Problems, info.Problems...)
-		if info.Version != "" && info.Version != version {
-			s.Problems = append(s.Problems, fmt.Sprintf("the daemon is of version %s, this program of %s: stop the daemon and start it again", info.Version, version))
+		for _, f := range daemonFaults(c, info) {
+			s.Problems = append(s.Problems, f.what+": "+f.fix)
 		}
 	}
 	for _, k := range info.Sinks {
-		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError)})
+		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting})
 		if k.Name == dropSink && k.LastError != "" {
 			if hint := mendDrop(c); hint != "" {
 				s.Problems = append(s.Problems, "memory files can't be written: "+hint)
@@ -218,6 +230,9 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	for i := range problems {
+		if err := readTo(ctx, db, &problems[i]); err != nil {
+			return err
+		}
 		r := s.root(problems[i].Home)
 		r.NotFullyRead = append(r.NotFullyRead, fileOf(&problems[i]))
 	}
@@ -293,6 +308,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		}
 		if k.LastError != nil {
 			state += ", " + a.paint(w, red, clean(*k.LastError, false))
+			if k.Since != nil && k.NextTry != nil {
+				state += fmt.Sprintf(" (for %s, %s waiting, next try in %s)", took(now.Sub(*k.Since)), plural(k.Waiting, "session"), took(max(0, k.NextTry.Sub(now))))
+			}
 		}
 		where := ""
 		if k.Name == dropSink {

@@ -196,3 +196,20 @@ func problemsOf(p store.Problem) []string {
 	}
 	return append(out, problemsJSON{Damage: p.Damage, Unknown: p.Unknown}.lines()...)
 }
+
+// readTo adds to the reason why a file can't be read how far it was.
+func readTo(ctx context.Context, db *store.DB, p *store.Problem) error {
+	if p.State != store.FileUnreadable || p.Reason == "" {
+		return nil
+	}
+	cps, err := db.ThreadCheckpoints(ctx, p.ThreadID)
+	if err != nil {
+		return err
+	}
+	for _, cp := range cps {
+		if cp.Path == p.Path {
+			p.Reason += "; read up to byte " + number(cp.Cursor.Offset)
+		}
+	}
+	return nil
+}
