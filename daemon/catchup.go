@@ -79,7 +79,7 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	if err != nil {
 		return s, err
 	}
-	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
+	defer func() { err = e.closed(ctx, err) }()
 	if before != nil {
 		if err := before(e); err != nil {
 			return s, err

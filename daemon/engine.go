@@ -91,22 +91,27 @@ func (e *engine) open(ctx context.Context) error {
 		return err
 	}
 	e.db = db
-	if err := os.Remove(filepath.Join(e.opt.Config.Run(), suspectFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, db.Close())
-	}
-	if err := db.SetMeta(ctx, cleanKey, "no"); err != nil {
-		return errors.Join(err, db.Close())
-	}
-	if db.Fresh() {
-		if err := e.refill(ctx, cause); err != nil {
-			return errors.Join(err, db.Close())
-		}
-	}
-	e.pipe, err = pipeline.New(ctx, db, PipelineOptions(e.opt.Config))
-	if err != nil {
-		return errors.Join(err, db.Close())
+	if err := e.begin(ctx, cause); err != nil {
+		return Suspect(e.opt.Config, errors.Join(diagnose(ctx, e.db, err), db.Close()))
 	}
 	return nil
+}
+
+// begin makes an open cache ready to be written.
+func (e *engine) begin(ctx context.Context, cause error) (err error) {
+	if err := os.Remove(filepath.Join(e.opt.Config.Run(), suspectFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget to check the cache: %w", err)
+	}
+	if err := e.db.SetMeta(ctx, cleanKey, "no"); err != nil {
+		return err
+	}
+	if e.db.Fresh() {
+		if err := e.refill(ctx, cause); err != nil {
+			return err
+		}
+	}
+	e.pipe, err = pipeline.New(ctx, e.db, PipelineOptions(e.opt.Config))
+	return err
 }
 
 // checked looks for damage if the last writer did not end by itself, or if
@@ -116,11 +121,15 @@ func (e *engine) checked(ctx context.Context, db *store.DB) error {
 	_, marked := os.Stat(mark)
 	clean, err := db.Meta(ctx, cleanKey)
 	e.cut = clean == "no"
-	if err == nil && (e.cut || marked == nil) {
+	switch {
+	case err != nil:
+	case marked == nil:
+		err = db.CheckAll(ctx)
+	case e.cut:
 		err = db.Check(ctx)
 	}
 	if err != nil {
-		return errors.Join(err, db.Close())
+		return errors.Join(diagnose(ctx, db, err), db.Close())
 	}
 	return nil
 }
@@ -143,6 +152,13 @@ func markSuspect(c config.Config) error {
 		return fmt.Errorf("mark the cache for a check: %w", err)
 	}
 	return os.WriteFile(filepath.Join(c.Run(), suspectFile), nil, 0o600)
+}
+
+// closed closes the engine after what ended with err. If that is of damage, the
+// next run looks the cache over.
+func (e *engine) closed(ctx context.Context, err error) error {
+	err = diagnose(ctx, e.db, err)
+	return Suspect(e.opt.Config, errors.Join(err, e.close(ctx)))
 }
 
 // close leaves a clean cache behind. It does so even if ctx has ended.

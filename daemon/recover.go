@@ -167,3 +167,18 @@ func (e *engine) suspected(ctx context.Context) error {
 	}
 	return nil
 }
+
+// diagnose looks the cache over if err is none that is expected now and then,
+// and joins what it finds: damage shows in many ways.
+func diagnose(ctx context.Context, db *store.DB, err error) error {
+	_, newer := errors.AsType[*store.NewerError](err)
+	if err == nil || newer || ctx.Err() != nil {
+		return err
+	}
+	for _, known := range []error{store.ErrDamaged, store.ErrFull, store.ErrBusy, store.ErrFolder, errReplaced, ErrNoHome, fs.ErrPermission} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return errors.Join(err, db.CheckAll(ctx))
+}

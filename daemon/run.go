@@ -54,7 +54,7 @@ func run(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	defer func() { err = Suspect(opt.Config, errors.Join(err, e.close(ctx))) }()
+	defer func() { err = e.closed(ctx, err) }()
 	e.later = newLater()
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)

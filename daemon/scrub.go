@@ -65,14 +65,22 @@ func (e *engine) check(ctx context.Context, last *Check) error {
 		return err
 	}
 	now.Of = total
-	for i := range todo {
-		if !e.rest(ctx) {
-			return ctx.Err()
+	now.Checked = len(todo)
+	for round := 1; len(todo) > 0 && round <= 2; round++ {
+		var failed []store.Checkpoint // some for what is only now repaired in another
+		for i := range todo {
+			if !e.rest(ctx) {
+				return ctx.Err()
+			}
+			ok, err := e.checkRows(ctx, &todo[i], &now)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				failed = append(failed, todo[i])
+			}
 		}
-		if err := e.checkRows(ctx, &todo[i], &now); err != nil {
-			return err
-		}
-		now.Checked++
+		todo = failed
 	}
 	if n, err := e.db.Sweep(ctx); err != nil {
 		return err
@@ -91,36 +99,33 @@ func (c *Check) add(path, reason string) {
 	c.Found = append([]Repair{{c.At, path, reason}}, c.Found[:min(len(c.Found), maxFound-1)]...)
 }
 
-// checkRows checks one rollout, and repairs what differs.
-func (e *engine) checkRows(ctx context.Context, cp *store.Checkpoint, c *Check) error {
+// checkRows checks one rollout, and repairs what differs; false if that failed.
+func (e *engine) checkRows(ctx context.Context, cp *store.Checkpoint, c *Check) (ok bool, err error) {
 	st, err := os.Lstat(cp.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e.db.Checked(ctx, cp.Row, e.now()) // moved or deleted: the listing's business
+	n, named := watch.ParseName(filepath.Base(cp.Path))
+	if err != nil || !named {
+		return true, e.db.Checked(ctx, cp.Row, e.now()) // moved or deleted: the listing's business
 	}
-	n, ok := watch.ParseName(filepath.Base(cp.Path))
-	if err != nil || !ok || n.RolloutID != cp.RolloutID {
-		if err == nil && ok {
-			return e.misnamed(ctx, cp, n, st, c)
-		}
-		return e.db.Checked(ctx, cp.Row, e.now())
+	if n.RolloutID != cp.RolloutID {
+		return true, e.misnamed(ctx, cp, n, st, c)
 	}
 	f := cp.File
 	f.Stamp, f.ThreadID, f.Form = n.Stamp, n.ThreadID, formOf(n.Form)
 	if home := e.homeOf(f.Path); home != "" {
 		f.Home = home
 	}
-	s, err := e.pipe.Scrub(ctx, f)
-	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrFull) {
-			return err
+	s, failed := e.pipe.Scrub(ctx, f)
+	if failed != nil {
+		if err := diagnose(ctx, e.db, failed); ctx.Err() != nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrFull) {
+			return false, err
 		}
-		e.log.Warn("a rollout can't be checked", "path", f.Path, "err", err)
+		e.log.Warn("a rollout can't be checked", "path", f.Path, "err", failed)
 	}
 	if len(s.Differs) > 0 {
 		e.log.Warn("the cache differed from a rollout and was repaired", "path", f.Path, "differs", s.Differs)
 		c.add(f.Path, strings.Join(s.Differs, ", "))
 	}
-	return e.db.Checked(ctx, cp.Row, e.now())
+	return failed == nil, e.db.Checked(ctx, cp.Row, e.now())
 }
 
 // misnamed takes a row away that stands for another rollout than its file, and
@@ -188,7 +193,7 @@ func (e *engine) asked(ctx context.Context) error {
 			return err
 		}
 		for i := range cps {
-			if err := e.checkRows(ctx, &cps[i], &c); err != nil {
+			if _, err := e.checkRows(ctx, &cps[i], &c); err != nil {
 				return err
 			}
 		}

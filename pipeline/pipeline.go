@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -230,8 +231,8 @@ func (p *Pipeline) DecideAnew(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := p.db.Decide(ctx, id, p.decisions); err != nil {
-			return err
+		if err := p.suspected(id, p.db.Decide(ctx, id, p.decisions)); err != nil && !errors.Is(err, store.ErrChanged) {
+			return err // one that is damaged is to be repaired, the others go on
 		}
 	}
 	return p.db.SetTargets(ctx, mark, p.targetModels())

@@ -383,3 +383,37 @@ func BenchmarkGoal10Scrub(b *testing.B) {
 	reliability.Figure(b, 10, "%.1f MB of rollout compared in %s; a thread of that size that is asked for: its rows in %s",
 		float64(r.Size())/1e6, each.Round(time.Millisecond), (time.Since(begun) / asks).Round(10*time.Microsecond))
 }
+
+// A run may end when a thread was read that a fork waits for, and before the
+// fork is read again.
+func TestForkThatWaitsIsReadAfterARestart(t *testing.T) {
+	b := newBench(t)
+	parent := rollouttest.New(rollouttest.Legacy, rollouttest.Options{ThreadID: id("106")}).User("first").Assistant("yes").End()
+	fork := parent.Fork(rollouttest.Options{ThreadID: id("107")}).User("in the fork").Assistant("yes, too").End()
+	home := t.TempDir()
+	write(t, filepath.Join(home, fork.Path()), fork.Bytes())
+	b.ingest(home, false)
+	cp, err := b.db.Rollout(t.Context(), id("107"))
+	if err != nil || cp.AwaitsParent != id("106") {
+		t.Fatalf("awaits %q, %v", cp.AwaitsParent, err)
+	}
+	// The parent is read by a run that ends before it looks for who waits.
+	b.change("UPDATE rollout SET awaits_parent=''")
+	write(t, filepath.Join(home, parent.Path()), parent.Bytes())
+	b.ingest(home, false)
+	b.change("UPDATE rollout SET awaits_parent=? WHERE rollout_id=?", id("106"), id("107"))
+	known, err := b.db.Checkpoints(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.pipe.Reunite(t.Context(), known); err != nil {
+		t.Fatal(err)
+	}
+	if stale := pipeline.Stale(known, []store.File{cp.File}); len(stale) != 1 {
+		t.Fatalf("%d files are to be read", len(stale))
+	}
+	b.ingest(home, false)
+	if got := b.said(id("107")); got != "^first | ^yes | in the fork | yes, too" {
+		t.Errorf("said %q", got)
+	}
+}

@@ -36,16 +36,17 @@ func (db *DB) Compare(ctx context.Context, rolloutID string, derive func(Checkpo
 		return nil, db.wrap("compare rollout "+rolloutID, err)
 	}
 	defer m.rows.Close()
-	switch err := derive(m.cp, m.add); {
-	case errors.Is(err, errDiffers):
+	err = derive(m.cp, m.add)
+	if err == nil {
+		err = m.end()
+	}
+	switch {
+	case err == nil, errors.Is(err, errDiffers):
 		return m.differs, nil
-	case err != nil:
-		return nil, err
+	case errors.Is(err, ErrChanged):
+		return append(m.differs, err.Error()), nil
 	}
-	if err := m.end(); err != nil {
-		return nil, db.wrap("compare rollout "+rolloutID, err)
-	}
-	return m.differs, nil
+	return nil, db.wrap("compare rollout "+rolloutID, err)
 }
 
 // maxDiffers bounds how many differences are named.
@@ -120,7 +121,7 @@ func (m *comparison) next() (it transcript.Item, n ItemCount, gen int, seq int64
 		var hash []byte
 		if err := m.rows.Scan(&id, &gen, &it.Role, &it.Turn, &ts, &it.Offset, &it.Size, &it.Ordinal, &it.Inherited, &deadOff, &deadOrd, &it.Phase, &exit, &it.Images,
 			&n.O200k, &n.Cl100k, &n.Shrunk, &key, &hash, &it.TurnID, &it.Name, &it.CallID, &it.Args, &it.Text); err != nil {
-			return it, n, 0, 0, false, err
+			return it, n, 0, 0, false, unscanned(err)
 		}
 		copy(n.Hash[:], hash)
 		if seq = id - itemID(m.cp.Row, m.cp.GenerationSeq); seq <= 0 {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -44,7 +45,7 @@ func scanCheckpoint(rows *sql.Rows, more ...any) (c Checkpoint, err error) {
 		&c.Cursor.Offset, &c.Cursor.Line, &c.Cursor.HeadLen, &c.Cursor.Head, &c.Cursor.TailLen, &c.Cursor.Tail,
 		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &c.State, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent}, more...)...)
 	c.Dev, c.Ino = uint64(dev), uint64(ino)
-	return c, err
+	return c, unscanned(err)
 }
 
 // Checkpoints gives every rollout that was ever read, without parser states.
@@ -59,7 +60,8 @@ func (db *DB) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	for rows.Next() {
 		c, err := scanCheckpoint(rows)
 		if err != nil {
-			return nil, db.wrap("list checkpoints", err)
+			// What can't be scanned was never written.
+			return nil, fmt.Errorf("list checkpoints of cache %s: %w: %w", db.path, ErrDamaged, err)
 		}
 		out = append(out, c)
 	}

@@ -97,7 +97,7 @@ func scanMessage(rows *sql.Rows) (m transcript.Message, err error) {
 	m.ExitCode, m.HasExit = int(exit.Int64), exit.Valid
 	m.Key = uint64(key)
 	m.Hash = HashText(hash)
-	return m, err
+	return m, unscanned(err)
 }
 
 // ChangedError means that the text in the cache is not the one that its hash

@@ -16,6 +16,15 @@ import (
 // is not what was written.
 var ErrChanged = errors.New("the cache disagrees with itself")
 
+// unscanned marks what rows.Scan says of a value: one that doesn't fit was never
+// written.
+func unscanned(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrChanged, err)
+}
+
 // LeastChecked gives the rollouts whose comparison with their files is longest
 // ago, or that never were compared: at most limit of those that were read and
 // whose files are there. total is the number of all such.

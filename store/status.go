@@ -147,7 +147,7 @@ func oddities(ctx context.Context, q queryer, row int64, p *Problem) error {
 	for rows.Next() {
 		var d transcript.Damage
 		if err := rows.Scan(&d.Line, &d.Offset, &d.Size, &d.Cause, &d.Detail, &d.Salvaged); err != nil {
-			return err
+			return unscanned(err)
 		}
 		p.Damage = append(p.Damage, d)
 	}
@@ -162,7 +162,7 @@ func oddities(ctx context.Context, q queryer, row int64, p *Problem) error {
 	for kinds.Next() {
 		var u transcript.Unknown
 		if err := kinds.Scan(&u.Kind, &u.Name, &u.Version, &u.Count, &u.Line); err != nil {
-			return err
+			return unscanned(err)
 		}
 		p.Unknown = append(p.Unknown, u)
 	}

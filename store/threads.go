@@ -305,7 +305,7 @@ func (s *segment) turnsUpTo(ctx context.Context, q queryer, last, before int, ou
 		var t transcript.Turn
 		var started, ended int64
 		if err := rows.Scan(&t.Number, &t.ID, &started, &ended, &t.State, &t.Error); err != nil {
-			return nil, err
+			return nil, unscanned(err)
 		}
 		t.Number += before
 		t.Started, t.Ended = at(started), at(ended)

@@ -119,27 +119,3 @@ func (db *DB) Replaced() bool {
 	wal, err := os.Stat(db.path + "-wal")
 	return err != nil || !os.SameFile(wal, db.wal)
 }
-
-// Check asks SQLite for damage it can see; ErrDamaged if there is any.
-func (db *DB) Check(ctx context.Context) error { return db.check(ctx, "quick_check") }
-
-// CheckAll also compares every index with its table. It takes as long as
-// reading the whole file, on a connection of its own.
-func (db *DB) CheckAll(ctx context.Context) error {
-	own, err := connect(db.path, readerQuery(writerBusy), 1)
-	if err != nil {
-		return err
-	}
-	return errors.Join(own.check(ctx, "integrity_check"), own.Close())
-}
-
-func (db *DB) check(ctx context.Context, pragma string) error {
-	var answer string
-	if err := db.sql.QueryRowContext(ctx, "PRAGMA "+pragma+"(1)").Scan(&answer); err != nil {
-		return db.wrap("check the cache", err)
-	}
-	if answer != "ok" {
-		return fmt.Errorf("check cache %s: %w: %s", db.path, ErrDamaged, answer)
-	}
-	return nil
-}

@@ -61,7 +61,9 @@ func TestAnswersSayThatTheCacheIsMadeAnew(t *testing.T) {
 func TestNoCacheWhileTheDaemonRuns(t *testing.T) {
 	d := mcpserver.Deps{
 		OpenStore: func(context.Context) (*store.DB, error) { return nil, store.ErrNone }, Version: "1.2.3", Cwd: "/",
-		Status: func(context.Context) (mcpserver.DaemonStatus, error) { return mcpserver.DaemonStatus{Running: true}, nil },
+		Status: func(context.Context) (mcpserver.DaemonStatus, error) {
+			return mcpserver.DaemonStatus{Running: true}, nil
+		},
 	}
 	legacy(t, d).refused("list_sessions", `{}`, "Try again in a second")
 }
