@@ -233,6 +233,14 @@ func TestDamageBelowARunningDaemon(t *testing.T) {
 			damage(p)
 			b.User("question, the last").Assistant("the last answer").End()
 			p.write(b, -1)
+			if name == "replaced" {
+				// Another process may look at once. In this one SQLite would take the
+				// shared memory of the daemon's cache for that of the other file.
+				p.until("it is set aside", func() bool {
+					aside, err := filepath.Glob(filepath.Join(p.opt.Config.Home, "damaged-*"))
+					return err == nil && len(aside) > 0
+				})
+			}
 			begun := time.Now()
 			for {
 				if db, err := store.OpenReader(t.Context(), p.opt.Config.DB()); err == nil {

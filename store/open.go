@@ -117,8 +117,35 @@ func open(ctx context.Context, path string, steps ladder) (*DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	db.read = r.sql
+	if err := db.connectAll(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	db.wal, _ = os.Stat(path + "-wal") // without one it isn't looked after
 	return db, nil
+}
+
+// connectAll opens the readers' connections now. One that is opened later, when
+// another file has taken the path, would take this one's shared memory for its
+// own and cut it: that ends the process.
+func (db *DB) connectAll(ctx context.Context) (err error) {
+	var all []*sql.Conn
+	defer func() {
+		for _, c := range all {
+			err = errors.Join(err, c.Close()) // gives it back
+		}
+	}()
+	for range readers {
+		c, err := db.read.Conn(ctx)
+		if err != nil {
+			return db.wrap("connect", err)
+		}
+		all = append(all, c)
+		var n int
+		if err := c.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n); err != nil {
+			return db.wrap("connect", err)
+		}
+	}
+	return nil
 }
 
 func readerQuery(busy time.Duration) url.Values {
