@@ -64,7 +64,7 @@ func start(ctx context.Context, opt Options, role string) (*engine, error) {
 		return nil, err
 	}
 	if err := writeHolder(run, role); err != nil {
-		opt.Log.Warn("can't say who works on the data folder", "err", err) // for people only
+		opt.Log.Debug("can't say who works on the data folder", "err", err) // it is for people only
 	}
 	e := &engine{
 		opt: opt, log: opt.Log, lock: l, now: time.Now, quiet: quiet,

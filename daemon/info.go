@@ -85,6 +85,7 @@ func writeInfo(run string, i Info) error {
 	}
 	tmp := filepath.Join(run, infoFile+".tmp")
 	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
+		_ = os.Remove(tmp) // on a full disk an empty one would stay
 		return fmt.Errorf("write daemon info: %w", err)
 	}
 	return os.Rename(tmp, filepath.Join(run, infoFile))

@@ -184,7 +184,11 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedBefore, err
 	}
 	failpoint.Hit(failpoint.BeforePublish)
-	data, err := p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
+	var data []byte
+	err = unlessStopped(ctx, func() (err error) {
+		data, err = p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
+		return err
+	})
 	if err != nil {
 		return publishedBefore, ofThread(err)
 	}
@@ -208,6 +212,31 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedNew, err
 	}
 	return publishedSame, err
+}
+
+// stopPatience is what a computation gets to end by itself after ctx has ended.
+const stopPatience = 500 * time.Millisecond
+
+// unlessStopped runs what only computes and can't be interrupted: for the
+// largest sessions that takes seconds. After the end of ctx it is waited for a
+// moment only and then left to end with the process; what it still writes is
+// refused, because ctx has ended.
+func unlessStopped(ctx context.Context, compute func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- compute() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(stopPatience)
+	defer t.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-t.C:
+		return context.Cause(ctx)
+	}
 }
 
 // documented tells whether a thread has a document: not what no person asked
@@ -249,7 +278,7 @@ func (p *publisher) pack(ctx context.Context, v pipeline.View, rev int64) error 
 	if done && last == rev {
 		return nil
 	}
-	if err := p.e.pipe.Pack(ctx, v); err != nil {
+	if err := unlessStopped(ctx, func() error { return p.e.pipe.Pack(ctx, v) }); err != nil {
 		return ofThread(fmt.Errorf("select from thread %s: %w", id, err))
 	}
 	p.mu.Lock()

@@ -119,14 +119,17 @@ func (e *engine) saying(ctx context.Context, t *tally) (end func(whole bool) err
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer close(done)
+		failed := false
 		for sleep(ctx, sayEvery) {
 			t.mu.Lock()
 			p := t.progress
 			t.mu.Unlock()
 			r.Files, r.FilesDone, r.Bytes, r.BytesDone = p.Files, p.FilesDone, p.Bytes, p.BytesDone
-			if err := pipeline.SetRebuilding(ctx, e.db, r); err != nil && ctx.Err() == nil {
+			err := pipeline.SetRebuilding(ctx, e.db, r)
+			if err != nil && ctx.Err() == nil && !failed {
 				e.log.Warn("can't say how far the cache is", "err", err)
 			}
+			failed = err != nil // a full disk is said once
 		}
 	}()
 	return func(whole bool) error {

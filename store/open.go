@@ -181,7 +181,26 @@ func openReader(ctx context.Context, path string, steps ladder) (*DB, error) {
 	case st.Size() == 0:
 		return nil, fmt.Errorf("open cache %s: %w", path, ErrNone)
 	}
-	db, err := connect(path, readerQuery(readerBusy), readers)
+	db, err := identified(ctx, path, steps, readerQuery(readerBusy))
+	if !errors.Is(err, ErrFolder) {
+		return db, err
+	}
+	// A file system that can't be written has no room for the memory that
+	// readers of a WAL share. Without a WAL none is needed.
+	if st, statErr := os.Stat(path + "-wal"); statErr == nil && st.Size() > 0 || statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
+		return nil, err
+	}
+	q := readerQuery(readerBusy)
+	q.Set("immutable", "1")
+	if db, again := identified(ctx, path, steps, q); again == nil {
+		return db, nil
+	}
+	return nil, err
+}
+
+// identified connects for reading and looks whether the file is ours.
+func identified(ctx context.Context, path string, steps ladder, q url.Values) (*DB, error) {
+	db, err := connect(path, q, readers)
 	if err != nil {
 		return nil, err
 	}
