@@ -262,7 +262,7 @@ func machineIndex(entries []Entry) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
+	enc.SetEscapeHTML(true) // models read it too, and take <…> for marks of their own
 	enc.SetIndent("", " ")
 	if err := enc.Encode(doc); err != nil {
 		return nil, fmt.Errorf("encode index: %w", err)
