@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime/debug"
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/rollout"
@@ -17,9 +18,8 @@ import (
 )
 
 const (
-	batchLines = 5_000    // lines a commit holds at most
-	batchBytes = 8 << 20  // bytes of text a commit holds at most
-	hugeLine   = 16 << 20 // bytes of a line that are worth giving back at once
+	batchLines = 5_000   // lines a commit holds at most
+	batchBytes = 8 << 20 // bytes of text a commit holds at most
 )
 
 // Result tells what an Ingest did.
@@ -122,7 +122,11 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 			return Result{}, err // nothing moves
 		}
 	}
-	r, err := tail.Open(f.Path, cursorOf(cp.Cursor), tailOptions())
+	mem := &hold{turn: p.huge}
+	defer mem.release()
+	opt := tailOptions()
+	opt.Reserve = func(n int64) error { return mem.reserve(ctx, n) }
+	r, err := tail.Open(f.Path, cursorOf(cp.Cursor), opt)
 	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) {
 		// Also where all is to be read again: the rows are of other bytes, and
 		// replacing them would lose what only they hold.
@@ -132,13 +136,13 @@ func (p *Pipeline) ingest(ctx context.Context, f store.File) (Result, error) {
 		err = r.Close()
 	}
 	if what == planGeneration || err == nil && what == planRederive {
-		r, err = tail.Open(f.Path, tail.Cursor{}, tailOptions())
+		r, err = tail.Open(f.Path, tail.Cursor{}, opt)
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	return p.lines(ctx, f, cp, what, r)
+	return p.lines(ctx, f, cp, what, r, mem)
 }
 
 func tailOptions() tail.Options {
@@ -191,7 +195,7 @@ type reading struct {
 }
 
 // lines reads, parses, counts and commits until no whole line is left.
-func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint, what plan, r *tail.Reader) (Result, error) {
+func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint, what plan, r *tail.Reader, mem *hold) (Result, error) {
 	var st rollout.State
 	if what == planAppend && len(cp.Parser) > 0 {
 		if err := json.Unmarshal(cp.Parser, &st); err != nil {
@@ -220,13 +224,15 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 			return g.res, errors.Join(err, g.commit(r, false))
 		}
 		g.parser.Line(lineOf(&l), &g.delta)
-		if len(l.Bytes) >= hugeLine {
+		if mem.has {
 			r.Drop() // before its text is copied on the way into the cache
+			debug.FreeOSMemory()
 		}
-		if g.delta.Lines >= batchLines || g.delta.Bytes >= batchBytes {
+		if mem.has || g.delta.Lines >= batchLines || g.delta.Bytes >= batchBytes {
 			if err := g.commit(r, true); err != nil {
 				return g.res, err
 			}
+			mem.release()
 			failpoint.Hit(failpoint.BetweenBatches)
 		}
 	}

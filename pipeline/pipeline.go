@@ -42,6 +42,7 @@ type Pipeline struct {
 	opt      Options
 	counters chan *counters
 	files    locks
+	huge     chan struct{} // taken by the reader that holds a huge line
 	targets  atomic.Pointer[targets]
 }
 
@@ -67,7 +68,7 @@ func New(ctx context.Context, db *store.DB, opt Options) (*Pipeline, error) {
 	if opt.Counters <= 0 {
 		opt.Counters = runtime.GOMAXPROCS(0)
 	}
-	p := &Pipeline{db: db, opt: opt, counters: make(chan *counters, opt.Counters)}
+	p := &Pipeline{db: db, opt: opt, counters: make(chan *counters, opt.Counters), huge: make(chan struct{}, 1)}
 	for range opt.Counters {
 		o, err := tokens.New(tokens.O200kBase)
 		if err != nil {

@@ -24,13 +24,14 @@ func FileName(t transcript.Thread, loc *time.Location) string {
 
 // stamp formats the thread's start.
 func stamp(t transcript.Thread, loc *time.Location, layout string) string {
-	if t.Created.IsZero() {
-		return "undated"
-	}
 	if loc == nil {
 		loc = time.UTC
 	}
-	return t.Created.In(loc).Format(layout)
+	at := t.Created.In(loc)
+	if t.Created.IsZero() || at.Year() < 1 || at.Year() > 9999 { // a number in a file can be any time
+		return "undated"
+	}
+	return at.Format(layout)
 }
 
 func slugPart(t transcript.Thread) string {

@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,7 +49,8 @@ func TestUnquote(t *testing.T) {
 
 // FuzzScanner compares the scanner with encoding/json.
 func FuzzScanner(f *testing.F) {
-	for _, s := range []string{`{"a":1,"b":"\u00e9x","a":[true,null,{"c":-0.5e3}]}`, `{"timestamp":"2026","payload":{"type":"x"}}`, `["\ud83d\ude42","\n"]`, "\"\xff\"", `{"a":}`} {
+	for _, s := range []string{`{"a":1,"b":"\u00e9x","a":[true,null,{"c":-0.5e3}]}`, `{"timestamp":"2026","payload":{"type":"x"}}`, `["\ud83d\ude42","\n"]`, "\"\xff\"", `{"a":}`,
+		`{"a":{"b":1},"a":{"c":[1e400,-0.0,"\ud83d\ud83d\ude42"]},"\u0061":2,"":{"":null}}`, `[[[[{"x":[{}]}]]], 1E5 ]`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -61,6 +64,17 @@ func FuzzScanner(f *testing.F) {
 		// The walkers stay within bounds on cut-off values, too.
 		for i := range min(len(v), 40) {
 			walk(v[:i])
+		}
+		if utf8.Valid(b) {
+			dec := json.NewDecoder(bytes.NewReader(b))
+			dec.UseNumber()
+			var all any
+			if err := dec.Decode(&all); err != nil {
+				t.Fatal(err)
+			}
+			if got := tree(t, v); !reflect.DeepEqual(got, all) {
+				t.Fatalf("read as %#v, want %#v", got, all)
+			}
 		}
 		var want map[string]json.RawMessage
 		if !v.isObject() || json.Unmarshal(v, &want) != nil || !utf8.Valid(b) {

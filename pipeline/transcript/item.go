@@ -98,6 +98,7 @@ type Delta struct {
 
 // Reset empties d for reuse.
 func (d *Delta) Reset() {
+	clear(d.Items) // their texts are most of what d holds
 	d.Items, d.Dead, d.Turns = d.Items[:0], d.Dead[:0], d.Turns[:0]
 	d.Damage, d.Unknown, d.Windows = d.Damage[:0], d.Unknown[:0], d.Windows[:0]
 	d.Lines, d.Bytes = 0, 0

@@ -21,6 +21,7 @@ type longLine struct {
 	gather bool   // whole is being filled
 	limit  int    // bytes above which gathering stops
 	seek   seeker // for what Options.Restart says
+	fail   error  // of Options.Reserve
 }
 
 // seeker looks for a pattern in bytes that come in pieces.
@@ -83,12 +84,12 @@ func (r *Reader) startLong() {
 		r.long.gather, r.long.limit = true, n+r.opt.MaxLine+len("\r\n")
 		r.long.whole, r.whole = r.whole[:0], nil
 	}
-	r.long.take(raw)
+	r.long.take(raw, r.opt.Reserve)
 	r.lo, r.scan, r.hi = 0, 0, 0
 }
 
 // take lets the next bytes of the line pass.
-func (l *longLine) take(b []byte) {
+func (l *longLine) take(b []byte, reserve func(int64) error) {
 	if l.size == 0 {
 		l.seek.add(b[l.mark:])
 	} else {
@@ -105,7 +106,12 @@ func (l *longLine) take(b []byte) {
 	}
 	if need := len(l.whole) + len(b); need > cap(l.whole) {
 		// Half as much again, never past the limit: append would double.
-		grown := make([]byte, len(l.whole), min(l.limit, max(need, cap(l.whole)*3/2)))
+		most := min(l.limit, max(need, cap(l.whole)*3/2))
+		if l.fail = reserve(int64(most)); l.fail != nil {
+			l.gather, l.whole = false, nil
+			return
+		}
+		grown := make([]byte, len(l.whole), most)
 		copy(grown, l.whole)
 		l.whole = grown
 	}
@@ -115,7 +121,7 @@ func (l *longLine) take(b []byte) {
 // finishLong returns the long line whose last byte is buf[end-1].
 func (r *Reader) finishLong(end int) (Line, error) {
 	l := &r.long
-	l.take(r.buf[r.lo:end])
+	l.take(r.buf[r.lo:end], r.opt.Reserve)
 	r.lo, r.scan = end, end
 
 	ending := 1
@@ -125,8 +131,9 @@ func (r *Reader) finishLong(end int) (Line, error) {
 	bodyLen := l.size - int64(l.mark) - int64(ending)
 	line := r.line(l.size, l.want)
 	line.Bytes = l.keep
-	var err error
+	err := l.fail
 	switch most := int64(r.opt.MaxLine); {
+	case err != nil:
 	case bodyLen <= most && (l.want == WantAll || l.seek.last > 0):
 		line.Whole = true
 		line.Bytes, err = r.assemble(0, bodyLen)
@@ -160,6 +167,9 @@ func (r *Reader) assemble(from, n int64) ([]byte, error) {
 	}
 	if int64(cap(r.whole)) < n {
 		r.whole = nil // free to be collected before the new one is made
+		if err := r.opt.Reserve(n); err != nil {
+			return nil, err
+		}
 		r.whole = make([]byte, n, n+n/8)
 	}
 	r.whole = r.whole[:n]

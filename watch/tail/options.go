@@ -59,6 +59,10 @@ type Options struct {
 	// glued the next one to it. Of a line above MaxLine, Line.Rest is what
 	// stands from the last one on. Empty: no line is looked through.
 	Restart []byte
+	// Reserve is asked before a line that does not fit the buffer takes n bytes
+	// of memory, so that not all readers need as much at once. It may wait; its
+	// error ends the reading. nil: nobody is asked.
+	Reserve func(n int64) error
 	// BufferBytes is the size of the read buffer, at least 8 KiB and more than
 	// HeadBytes. Lines that fit are returned whole, without a copy, whatever
 	// is wanted. 0 is 256 KiB.
@@ -84,6 +88,9 @@ func (o Options) withDefaults() (Options, error) {
 	o.BufferBytes = max(o.BufferBytes, leastBuffer, o.HeadBytes+classifyMax)
 	if o.Classify == nil {
 		o.Classify = func([]byte, bool) Want { return WantAll }
+	}
+	if o.Reserve == nil {
+		o.Reserve = func(int64) error { return nil }
 	}
 	return o, nil
 }

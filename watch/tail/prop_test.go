@@ -302,5 +302,23 @@ func FuzzZstd(f *testing.F) {
 		if r.Cursor().Offset != off {
 			t.Fatalf("cursor at %d, lines end at %d", r.Cursor().Offset, off)
 		}
+		// What is found whole is read whole, as the decoder alone has it.
+		if Verify(path) != nil {
+			return
+		}
+		dec, err := zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dec.Close()
+		content, err := io.ReadAll(dec)
+		if err != nil {
+			t.Fatalf("found whole, but: %v", err)
+		}
+		opt, _ := Options{MaxLine: 1 << 16}.withDefaults()
+		want, pending := naive(content, opt)
+		if err := sameLines(lines, want); err != nil || r.Pending() != pending {
+			t.Fatalf("%v, %d pending, want %d", err, r.Pending(), pending)
+		}
 	})
 }

@@ -178,7 +178,7 @@ func (r *Reader) markLen(raw []byte) int {
 func (r *Reader) makeRoom() {
 	switch {
 	case r.long.active:
-		r.long.take(r.buf[r.lo:r.hi])
+		r.long.take(r.buf[r.lo:r.hi], r.opt.Reserve)
 		r.lo, r.scan, r.hi = 0, 0, 0
 	case r.hi < len(r.buf) && r.lo < r.hi:
 	case r.lo > 0:

@@ -462,3 +462,31 @@ func TestWantNames(t *testing.T) {
 		}
 	}
 }
+
+// Who reads is asked before a long line takes memory, and can say no.
+func TestReserve(t *testing.T) {
+	full := errors.New("no room")
+	for _, form := range forms {
+		for _, refuse := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/refuse=%v", form.name, refuse), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "r"+form.ext)
+				write(t, path, []byte("short\n"+strings.Repeat("x", 100_000)+"\nshort\n"))
+				var most int64
+				r := open(t, path, tail.Cursor{}, tail.Options{HeadBytes: 16, BufferBytes: 1, Reserve: func(n int64) error {
+					if most = max(most, n); refuse {
+						return full
+					}
+					return nil
+				}})
+				var err error
+				lines := 0
+				for ; err == nil; lines++ {
+					_, err = r.Next()
+				}
+				if refuse && (!errors.Is(err, full) || lines != 2) || !refuse && (!errors.Is(err, io.EOF) || lines != 4 || most < 100_000) {
+					t.Errorf("%d lines, %v, asked for %d", lines-1, err, most)
+				}
+			})
+		}
+	}
+}
