@@ -174,6 +174,9 @@ func originalText(ms []transcript.Message) []byte {
 		if m.HasExit {
 			fmt.Fprintf(&b, "  exit %d", m.ExitCode)
 		}
+		if m.Gone {
+			b.WriteString("  no longer in Codex's file")
+		}
 		b.WriteByte('\n')
 		b.WriteString(m.Body())
 		if !strings.HasSuffix(m.Body(), "\n") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/daemon/config"
 )
 
@@ -115,6 +116,7 @@ func write(t *testing.T, path, text string) {
 }
 
 func FuzzLoad(f *testing.F) {
+	reliability.Figure(f, 23, "settings: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	f.Add("codex_homes = [\"/a\"]\n[models.\"x\"]\ncontext = 100000\n")
 	f.Add("targets = [\"gpt-5\"]\n[decide]\ncomfort = 0.5\n")
 	f.Add("\xff\x00=")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 )
 
@@ -48,6 +49,7 @@ func TestParseRef(t *testing.T) {
 
 // One text form a ref, one ref a text form.
 func FuzzParseRef(f *testing.F) {
+	reliability.Figure(f, 23, "references: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	for _, c := range goodRefs {
 		f.Add(c.text)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 func TestWhole(t *testing.T) {
@@ -49,6 +51,7 @@ func TestUnquote(t *testing.T) {
 
 // FuzzScanner compares the scanner with encoding/json.
 func FuzzScanner(f *testing.F) {
+	reliability.Figure(f, 23, "scanner against encoding/json: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	for _, s := range []string{`{"a":1,"b":"\u00e9x","a":[true,null,{"c":-0.5e3}]}`, `{"timestamp":"2026","payload":{"type":"x"}}`, `["\ud83d\ude42","\n"]`, "\"\xff\"", `{"a":}`,
 		`{"a":{"b":1},"a":{"c":[1e400,-0.0,"\ud83d\ud83d\ude42"]},"\u0061":2,"":{"":null}}`, `[[[[{"x":[{}]}]]], 1E5 ]`} {
 		f.Add([]byte(s))

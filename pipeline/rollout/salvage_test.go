@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -13,6 +14,7 @@ import (
 // encoding/json sees it; and its bytes and those named as lost are all there
 // are.
 func FuzzSalvage(f *testing.F) {
+	reliability.Figure(f, 23, "salvage: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	one := `{"timestamp":"2026-09-01T09:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":"hello"}}`
 	two := `{"timestamp":"2026-09-01T09:00:01.000Z","ordinal":3,"type":"event_msg","payload":{"type":"user_message","message":"hi \ud83d"}}`
 	bare := `{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}`

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/memory"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -12,6 +13,7 @@ import (
 // FuzzNames: whatever a session's title, id, folder and time are, its document
 // has one safe place, the same each time.
 func FuzzNames(f *testing.F) {
+	reliability.Figure(f, 23, "names of documents and folders: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	for _, s := range [][3]string{
 		{"Fix the build", "019a0000-0000-7000-8000-000000000040", "/home/dana/proj"},
 		{"../../etc/passwd\x00", "..", `C:\Work\Shop (2026)\app`}, {"CON", "com1", "/con"}, {"nul.md", "nul", "/NUL."},

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
+
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 // naive is what a Reader must give: the definition, without a buffer.
@@ -276,6 +278,7 @@ func FuzzLines(f *testing.F) {
 // FuzzZstd feeds arbitrary bytes to the decoder: it may refuse, never panic,
 // and the cursor never passes the lines returned.
 func FuzzZstd(f *testing.F) {
+	reliability.Figure(f, 23, "compressed files: the seeds and all inputs that were ever found wrong; make fuzz goes on from them")
 	enc, err := zstd.NewWriter(nil)
 	if err != nil {
 		f.Fatal(err)
