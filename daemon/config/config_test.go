@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 )
 
 func env(m map[string]string) config.Env { return func(k string) string { return m[k] } }
