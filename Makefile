@@ -51,8 +51,8 @@ $(LINT)-$(LINT_VERSION):
 fuzz: ## every fuzz target for FUZZTIME inputs (default 3000x) or so long (30s), seeds included
 	@./.ci/fuzz $(FUZZTIME)
 
-crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each
-	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -tags '$(TAGS) crash' -timeout 60m -run TestCrash -v ./daemon
+crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each; CRASH_SEED=n repeats a run
+	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -run '^TestCrash$$' -v ./daemon
 
 faults: ## the slow tests of faults: limits, full disks, killed readers; those that need strace or a namespace skip without
 	@CGO_ENABLED=1 $(GO) test -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' ./...

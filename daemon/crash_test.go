@@ -3,260 +3,310 @@
 package daemon_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/session-migrator/session-migrator/daemon"
-	"github.com/session-migrator/session-migrator/daemon/config"
-	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
-	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/daemon/reliability"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
-func init() { child = crashChild }
+const (
+	fewestKills  = 20
+	killsCorpus  = 25  // after so many kills the files are long enough, and new ones are begun
+	killsForAll  = 300 // of so many each point must be hit
+	longestWait  = 250 * time.Millisecond
+	longestPoint = 600 * time.Millisecond // until a daemon that doesn't come by a named point is killed where it is
+	longestRun   = time.Minute            // the same for a run that ends by itself
+)
 
-// crashChild is a daemon that waits to be killed.
-func crashChild() {
-	data, home, _ := strings.Cut(os.Getenv(childEnv), "\n")
-	err := daemon.Run(context.Background(), daemon.Options{Config: config.Config{Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory")}})
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
+// way is how to get to a point: what is started, what the writer does before,
+// and how often the point is passed then, at a guess.
+type way struct {
+	kind    string // run: at times, else once
+	order   string // empty: nothing
+	hostile bool   // tame hands don't lead there
+	most    int
 }
 
-// writer appends to a few rollouts the way Codex does: whole lines mostly, some
-// in pieces; nothing that would hide a doubled or lost line.
-type writer struct {
-	t     *testing.T
-	rnd   *rand.Rand
-	home  string
-	logs  []*rollouttest.Rollout
-	wrote []int // bytes of each on disk
+var ways = map[failpoint.Point]way{
+	failpoint.AfterRead:      {taskRun, "grow", false, 6},
+	failpoint.MidReset:       {taskOnce, "rewrite", true, 3},
+	failpoint.MidRederive:    {taskRebuild, "", false, 4},
+	failpoint.MidBatch:       {taskRun, "grow", false, 12},
+	failpoint.BeforeCursor:   {taskRun, "grow", false, 6},
+	failpoint.BeforeFigures:  {taskRun, "grow", false, 6},
+	failpoint.MidTouch:       {taskOnce, "delete", true, 1},
+	failpoint.BeforeCommit:   {taskRun, "grow", false, 8},
+	failpoint.AfterCommit:    {taskRun, "grow", false, 8},
+	failpoint.BetweenBatches: {taskOnce, "burst", false, 1},
+	failpoint.AfterForget:    {taskOnce, "fork", false, 1},
+	failpoint.BeforePublish:  {taskOnce, "grow", false, 3},
+	failpoint.MidTemp:        {taskOnce, "grow", false, 5},
+	failpoint.BeforeRename:   {taskOnce, "grow", false, 5},
+	failpoint.AfterRename:    {taskOnce, "grow", false, 5},
+	failpoint.BeforeReceipt:  {taskOnce, "grow", false, 3},
+	failpoint.AfterReceipt:   {taskOnce, "grow", false, 3},
+	failpoint.MidIndex:       {taskOnce, "grow", false, 4},
 }
 
-func newWriter(t *testing.T, rnd *rand.Rand) *writer {
-	w := &writer{t: t, rnd: rnd, home: t.TempDir()}
-	for _, era := range []rollouttest.Era{rollouttest.Legacy, rollouttest.Paginated, rollouttest.Bare} {
-		r := rollouttest.New(era, rollouttest.Options{ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", len(w.logs)+1)})
-		w.logs, w.wrote = append(w.logs, r), append(w.wrote, 0)
-	}
-	return w
+// tally of kills, shared by the two lanes.
+type killed struct {
+	mu      sync.Mutex // guards the rest
+	kills   int
+	random  int
+	waiting int // kills with lines not yet taken in
+	unknown int // rollouts that changed while they were read
+	hits    map[failpoint.Point]int
 }
 
-// step writes a little.
-func (w *writer) step() {
-	w.t.Helper()
-	i := w.rnd.IntN(len(w.logs))
-	r := w.logs[i]
-	if len(r.Bytes()) == w.wrote[i] {
-		n := w.rnd.IntN(1000)
-		r.User(fmt.Sprint("question ", n)).Call("shell", fmt.Sprintf(`{"cmd":"echo %d"}`, n), strings.Repeat(fmt.Sprint("line ", n, "\n"), w.rnd.IntN(200))).
-			Assistant(fmt.Sprint("answer ", n)).End()
-	}
-	rest := r.Bytes()[w.wrote[i]:]
-	n := len(rest)
-	if w.rnd.IntN(3) == 0 {
-		n = 1 + w.rnd.IntN(len(rest))
-	}
-	path := filepath.Join(w.home, filepath.FromSlash(r.Path()))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if _, err := f.Write(rest[:n]); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.wrote[i] += n
-}
-
-// TestCrash kills a daemon again and again while rollouts grow. After each kill
-// the cache must be what a clean read of the bytes before its cursors gives:
+// TestCrash kills writers of a cache again and again while rollouts are written.
+// After each kill the cache must be what a clean read of the bytes before its
+// cursors gives, and after a restart what a clean read of everything gives:
 // nothing lost, nothing doubled.
 func TestCrash(t *testing.T) {
+	reliability.Fault(t, 1, "a daemon, a single run or a rebuild is killed (SIGKILL) 1–250 ms after its start, while another process writes rollouts")
+	reliability.Fault(t, 2, "killed at the point after_read, at a random hit")
+	reliability.Fault(t, 3, "killed at mid_batch, before_cursor, before_figures, before_commit, at a random hit")
+	reliability.Fault(t, 4, "killed at after_commit, before_publish, before_receipt, after_receipt, mid_index, at a random hit")
+	reliability.Fault(t, 5, "killed with half of the temporary written (mid_temp), before_rename, after_rename")
+	reliability.Fault(t, 6, "killed at mid_reset and mid_rederive, three hits each")
+	reliability.Fault(t, 27, "the writer compresses and restores files step by step as Codex does, killed and checked between any two steps")
 	kills, _ := strconv.Atoi(os.Getenv("CRASH_KILLS"))
-	kills = max(kills, 20)
+	kills = max(kills, fewestKills)
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("CRASH_SEED"); s != "" {
 		seed, _ = strconv.ParseUint(s, 10, 64)
 	}
 	t.Logf("CRASH_SEED=%d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
-	var w *writer
-	var data string
-	inFlight := 0
-	for k := range kills {
-		if k%40 == 0 { // comparing takes as long as the files are
-			w, data = newWriter(t, rnd), filepath.Join(t.TempDir(), "data")
+	n := &killed{hits: map[failpoint.Point]int{}}
+	begun := time.Now()
+	t.Run("lanes", func(t *testing.T) {
+		for _, hostile := range []bool{false, true} {
+			t.Run(map[bool]string{false: "tame", true: "hostile"}[hostile], func(t *testing.T) {
+				t.Parallel()
+				l := &lane{t: t, n: n, hostile: hostile, rnd: rand.New(rand.NewPCG(seed, uint64(len(t.Name()))))}
+				l.run(kills/2, seed)
+			})
 		}
-		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), childEnv+"="+data+"\n"+w.home)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		end := time.Now().Add(time.Duration(rnd.IntN(120)) * time.Millisecond)
-		for time.Now().Before(end) {
-			w.step()
-			time.Sleep(time.Duration(rnd.IntN(4)) * time.Millisecond)
-		}
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Wait()
-		if w.check(data) {
-			inFlight++
-		}
-		if t.Failed() {
-			t.Fatalf("after kill %d", k+1)
+	})
+	took := time.Since(begun)
+	var points []string
+	atPoints := 0
+	for _, p := range failpoint.Points() {
+		points = append(points, fmt.Sprintf("%s %d", p, n.hits[p]))
+		atPoints += n.hits[p]
+		if n.hits[p] == 0 && n.kills >= killsForAll-1 && !t.Failed() {
+			t.Errorf("no kill was at %s", p)
 		}
 	}
-	t.Logf("%d kills, %d of them with lines not yet taken in", kills, inFlight)
-	if inFlight == 0 {
+	t.Logf("kills at points: %s; at random times: %d; %.1f kills/s", strings.Join(points, ", "), n.random, float64(n.kills)/took.Seconds())
+	t.Logf("%d kills with lines not yet taken in; %d rollouts rewritten while they were read", n.waiting, n.unknown)
+	if n.waiting == 0 && !t.Failed() {
 		t.Error("no kill came while there was something to do: the test tests nothing")
 	}
+	if !t.Failed() {
+		reliability.Figure(t, 1, "%d kills, %d of them at %d named points, %d with lines waiting: 0 lost, 0 doubled, 0 out of order, 0 torn files", n.kills, atPoints, len(points), n.waiting)
+	}
 }
 
-// check compares the cache with a clean read of the same bytes, and then the
-// state after a restart with a clean read of everything. It tells whether
-// lines were waiting.
-func (w *writer) check(data string) (waiting bool) {
-	w.t.Helper()
-	killed := config.Config{Home: data, CodexHomes: []string{w.home}, MemoryDir: filepath.Join(data, "memory")}
-	db, err := store.OpenReader(w.t.Context(), killed.DB())
-	if errors.Is(err, store.ErrNone) {
-		return true
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	cut := w.t.TempDir()
-	cps, err := db.Checkpoints(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, c := range cps {
-		text, err := os.ReadFile(c.Path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		waiting = waiting || c.Cursor.Offset < int64(len(text))
-		rel, err := filepath.Rel(w.home, c.Path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		to := filepath.Join(cut, rel)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			w.t.Fatal(err)
-		}
-		if err := os.WriteFile(to, text[:c.Cursor.Offset], 0o600); err != nil {
-			w.t.Fatal(err)
-		}
-	}
-	before := state(w.t, db)
-	if err := db.Close(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.same("the killed cache", before, w.clean(cut))
-	if _, err := daemon.Once(w.t.Context(), daemon.Options{Config: killed}); err != nil {
-		w.t.Fatal(err)
-	}
-	if db, err = store.OpenReader(w.t.Context(), killed.DB()); err != nil {
-		w.t.Fatal(err)
-	}
-	defer db.Close()
-	w.same("the restarted cache", state(w.t, db), w.clean(w.home))
-	w.wholeFiles(killed.MemoryDir)
-	return waiting
+// lane is one writer and the daemons that are killed beside it.
+type lane struct {
+	t       *testing.T
+	n       *killed
+	hostile bool
+	rnd     *rand.Rand
+	dir     string
+	check   *checker
+	scribe  *scribe
 }
 
-// clean derives everything from scratch.
-func (w *writer) clean(home string) map[string]string {
-	w.t.Helper()
-	data := w.t.TempDir()
-	c := config.Config{Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory")}
-	if _, err := daemon.Once(w.t.Context(), daemon.Options{Config: c}); err != nil {
-		w.t.Fatal(err)
+func (l *lane) run(kills int, seed uint64) {
+	for k := 0; k < kills; {
+		if k%killsCorpus == 0 && (l.check == nil || l.check.Seed != uint64(k)+seed) {
+			l.renew(uint64(k) + seed)
+		}
+		if l.kill() {
+			k++
+			l.compare(fmt.Sprintf("kill %d of the lane %s, CRASH_SEED=%d", k, l.t.Name(), seed))
+		}
 	}
-	db, err := store.OpenReader(w.t.Context(), c.DB())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer db.Close()
-	return state(w.t, db)
+	l.end()
 }
 
-// state is all that the cache says of each thread, places and clocks left out.
-func state(t *testing.T, db *store.DB) map[string]string {
+// renew begins with new files: a comparison takes as long as the files are.
+func (l *lane) renew(seed uint64) {
+	l.t.Helper()
+	l.end()
+	l.dir = scratch(l.t)
+	k := task{
+		Kind: taskWrite, Seed: seed, Hostile: l.hostile,
+		Data: filepath.Join(l.dir, "data"), Home: filepath.Join(l.dir, "home"), Past: filepath.Join(l.dir, "past"),
+	}
+	if err := os.Mkdir(k.Home, 0o700); err != nil {
+		l.t.Fatal(err)
+	}
+	l.check = &checker{task: k, scratch: l.dir}
+	var err error
+	if l.scribe, err = startScribe(k); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lane) end() {
+	l.t.Helper()
+	if l.scribe == nil {
+		return
+	}
+	if err := l.scribe.stop(); err != nil {
+		l.t.Fatalf("the writer: %v: %s", err, l.scribe.err)
+	}
+	if err := os.RemoveAll(l.dir); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// scratch is a folder in memory where there is one: a kill takes nothing away
+// that was written, so it needs no disk.
+func scratch(t *testing.T) string {
 	t.Helper()
-	out := map[string]string{}
-	threads, _, err := db.Threads(t.Context(), store.Filter{Archived: true, Subagents: true})
+	const shm = "/dev/shm"
+	if os.Getenv("TMPDIR") == "" {
+		if dir, err := os.MkdirTemp(shm, "session-migrator-crash-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) }) // if the test ended early
+			return dir
+		}
+	}
+	return t.TempDir()
+}
+
+// plan is one kill to be: at a point, or at a time.
+func (l *lane) plan() (point failpoint.Point, w way, hit int) {
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	if l.n.kills > 2*l.n.random || l.n.kills == 0 && l.rnd.IntN(2) == 0 {
+		return 0, way{kind: pick(l.rnd, taskRun, taskRun, taskRun, taskOnce, taskRebuild), order: "grow"}, 0
+	}
+	var points []failpoint.Point
+	for p, w := range ways {
+		if !w.hostile || l.hostile {
+			points = append(points, p)
+		}
+	}
+	slices.Sort(points)
+	point = pick(l.rnd, points...)
+	if l.rnd.IntN(2) == 0 { // one that was seldom hit so far
+		point = slices.MinFunc(points, func(a, b failpoint.Point) int { return l.n.hits[a] - l.n.hits[b] })
+	}
+	if w = ways[point]; w.kind == taskRun && l.rnd.IntN(3) > 0 {
+		w.kind = taskOnce
+	}
+	return point, w, 1 + l.rnd.IntN(w.most)
+}
+
+// kill starts what is to be killed and tells whether it died of that.
+func (l *lane) kill() bool {
+	l.t.Helper()
+	point, w, hit := l.plan()
+	at := ""
+	if point > 0 {
+		at = fmt.Sprintf("%s:%d", point, hit)
+	}
+	k := l.check.task
+	k.Kind = w.kind
+	c, err := k.command(at)
 	if err != nil {
-		t.Fatal(err)
+		l.t.Fatal(err)
 	}
-	for _, th := range threads {
-		th.Path = ""
-		ms, err := db.Messages(t.Context(), th.ID, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range ms {
-			ms[i].ID = 0
-		}
-		ds, err := db.Decisions(t.Context(), th.ID, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var verdicts []string
-		for _, d := range ds {
-			verdicts = append(verdicts, fmt.Sprint(d.TargetModel, d.Verdict, d.SessionTokens, d.ThroughSeq))
-		}
-		out[th.ID] = fmt.Sprintf("%+v\n%+v\n%v", th, ms, verdicts)
+	said := &strings.Builder{}
+	c.Stderr = said
+	if w.order != "" {
+		l.tell(w.order)
 	}
-	return out
+	if err := c.Start(); err != nil {
+		l.t.Fatal(err)
+	}
+	l.tell("go")
+	wait := longestRun
+	switch {
+	case point == 0:
+		wait = time.Millisecond + time.Duration(l.rnd.Int64N(int64(longestWait)))
+	case w.kind == taskRun:
+		wait = longestPoint
+	}
+	died, itself := l.await(c, wait)
+	l.tell("pause")
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	switch {
+	case !died && w.kind == taskRun:
+		l.t.Fatalf("the daemon ended by itself: %v: %s", c.ProcessState, said)
+	case !died && !c.ProcessState.Success():
+		l.t.Fatalf("the run failed: %v: %s", c.ProcessState, said)
+	case !died:
+		return false
+	case itself && point > 0:
+		l.n.hits[point]++
+	default:
+		l.n.random++
+	}
+	l.n.kills++
+	return true
 }
 
-func (w *writer) same(what string, got, want map[string]string) {
-	w.t.Helper()
-	for id, text := range want {
-		if got[id] == "" && strings.Contains(text, "LastSeq:0") {
-			continue // a file without one whole line
-		}
-		if got[id] != text {
-			w.t.Errorf("%s, thread %s:\n%.3000s\nwant\n%.3000s", what, id, got[id], text)
-		}
+// await waits for the end of a process, and kills it when the time is up. It
+// tells whether the process was killed, and whether by itself.
+func (l *lane) await(c *exec.Cmd, wait time.Duration) (died, itself bool) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = c.Wait() // ProcessState tells
+	}()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return c.ProcessState.ExitCode() == -1, true
+	case <-timer.C:
+		_ = c.Process.Kill() // it may have ended this very moment
+		<-done
+		return c.ProcessState.ExitCode() == -1, false
 	}
 }
 
-// wholeFiles looks for half-written or left-over documents.
-func (w *writer) wholeFiles(dir string) {
-	w.t.Helper()
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+func (l *lane) tell(order string) {
+	l.t.Helper()
+	if err := l.scribe.tell(order); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *lane) compare(which string) {
+	l.t.Helper()
+	o, err := l.check.check(l.t.Context())
+	if err != nil {
+		l.t.Fatalf("%s: %v", which, err)
+	}
+	l.n.mu.Lock()
+	defer l.n.mu.Unlock()
+	if o.waiting {
+		l.n.waiting++
+	}
+	if l.n.unknown += o.unknown; o.unknown > 0 && !l.hostile {
+		o.add("killed", "a cursor stands behind bytes that are in no file")
+	}
+	if len(o.wrong) > 0 {
+		if keep := os.Getenv("CRASH_KEEP"); keep != "" {
+			_ = os.CopyFS(filepath.Join(keep, filepath.Base(l.t.Name())), os.DirFS(l.dir)) // a help for who looks into it
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if strings.HasSuffix(path, ".md") && !strings.HasSuffix(string(text), "\n") {
-			w.t.Errorf("%s is not whole", path)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.t.Fatal(err)
+		l.t.Fatalf("%s:\n\t%s", which, strings.Join(o.wrong, "\n\t"))
 	}
 }
