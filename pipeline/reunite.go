@@ -65,7 +65,7 @@ func (p *Pipeline) Reunite(ctx context.Context, known []store.Checkpoint) error 
 		if err := p.db.ForgetRollout(ctx, c.RolloutID); err != nil {
 			return err
 		}
-		c.Size, c.ParserVersion = -1, 0
+		c.Size, c.ParserVersion = -1, -1
 	}
 	return nil
 }
