@@ -336,7 +336,9 @@ func (c *checker) restarted(ctx context.Context, o *outcome, files map[string][]
 	here, threads := map[string]bool{}, map[string]bool{}
 	for id, r := range want.rollouts {
 		if r.get("state") == "1" {
-			here[id] = true
+			// Where there is no line any more, what there was is the answer.
+			is, ok := got.rollouts[id]
+			here[id] = r.number("off") > 0 || ok && is.number("off") == 0
 		} else if is := got.rollouts[id]; is.values == nil || is.get("state") != r.get("state") {
 			o.add(what, "rollout "+id+" is not named as unreadable")
 		}

@@ -35,7 +35,7 @@ type cacheRows struct {
 // their generation.
 const (
 	rolloutQuery = `SELECT rollout_id, thread_id, stamp, off, line, head_len, hex(head), tail_len, hex(tail), facts, parser, parser_version,
-		base_rollout, base_ordinal, base_offset, sums, awaits_parent, last_seq-gen_seq AS items,
+		base_rollout, base_ordinal, base_offset, json_remove(sums,'$.seal') AS sums, awaits_parent, last_seq-gen_seq AS items,
 		pending, state, reason, path, form, archived, size, mtime_ns, gen FROM rollout`
 	itemQuery = `SELECT r.rollout_id||' item '||((i.id & 4294967295)-r.gen_seq), i.role, i.turn, i.ts_ns, i.off, i.size, i.ordinal, i.inherited,
 		i.dead_off, i.dead_ord, i.phase, i.exit_code, i.images, i.tok_o200k, i.tok_cl100k, i.tok_shrunk, i.key, hex(i.hash), i.turn_id, i.name, i.call_id, i.args, i.text

@@ -23,19 +23,9 @@ import (
 	"github.com/session-migrator/session-migrator/store"
 )
 
-// child is what this binary does when a test starts it as a daemon of its own.
-var child func()
-
 func TestMain(m *testing.M) {
-	if child != nil && os.Getenv(childEnv) != "" {
-		child()
-		return
-	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
 }
-
-// childEnv holds the data folder and the Codex home of such a daemon.
-const childEnv = "SESSION_MIGRATOR_TEST_CHILD"
 
 // place is a Codex home and a data folder.
 type place struct {
