@@ -25,6 +25,10 @@ func sqliteKind(err error) error {
 	switch se.ExtendedCode {
 	case ioErrData, ioErrCorruptFS:
 		return ErrDamaged
+	case sqlite3.ErrReadonlyRollback:
+		// Its making was cut short: only then a cache has a rollback journal.
+		// Who only reads can't undo it; who writes does.
+		return ErrNone
 	}
 	switch se.Code {
 	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB:
