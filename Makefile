@@ -11,7 +11,7 @@ WINDOWS_CC   := x86_64-w64-mingw32-gcc
 GO_MINOR     := 26
 GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
-.PHONY: help build run demo test vet lint fuzz crash faults reliability cross e2e bench ci clean check-tools
+.PHONY: help build run demo test vet lint fuzz crash mutants faults reliability cross e2e bench ci clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
@@ -53,6 +53,9 @@ fuzz: ## every fuzz target for FUZZTIME inputs (default 3000x) or so long (30s),
 
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each; CRASH_SEED=n repeats a run
 	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -run '^TestCrash$$' -v ./daemon
+
+mutants: ## puts known faults into a copy of the tree; the crash test must find each within N kills (default 300)
+	@./.ci/mutants $(or $(N),300)
 
 faults: ## the slow tests of faults: limits, full disks, killed readers; those that need strace or a namespace skip without
 	@CGO_ENABLED=1 $(GO) test -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' ./...

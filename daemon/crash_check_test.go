@@ -94,9 +94,7 @@ type standing struct {
 
 func (c *checker) killed(ctx context.Context, o *outcome, files map[string][]byte) error {
 	db, err := store.OpenReader(ctx, c.config().DB())
-	if errors.Is(err, store.ErrNone) || errors.Is(err, store.ErrFull) {
-		// Nothing is in it yet; or so little that the journal of its making must
-		// be undone first, which who only reads can't.
+	if errors.Is(err, store.ErrNone) {
 		o.waiting = true
 		return nil
 	}
@@ -118,6 +116,9 @@ func (c *checker) killed(ctx context.Context, o *outcome, files map[string][]byt
 		s, err := c.standing(id, r, files)
 		if err != nil {
 			return err
+		}
+		if r.number("off") == 0 && r.number("gen") > 1 {
+			o.add("killed", "rollout "+id+" stands in neither generation")
 		}
 		if s.text == nil && r.number("off") > 0 {
 			o.unknown++

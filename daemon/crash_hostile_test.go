@@ -16,7 +16,7 @@ import (
 
 // hostileDeeds are what Codex itself would not do to a rollout.
 var hostileDeeds = []string{
-	"truncate", "shorten", "copytruncate", "recreate", "replace", "rewrite", "nul", "glue", "join", "garbage", "odd", "unreadable", "delete",
+	"truncate", "shorten", "regrow", "copytruncate", "recreate", "replace", "rewrite", "nul", "glue", "join", "garbage", "odd", "unreadable", "delete",
 }
 
 // hostile begins one of the deeds.
@@ -64,6 +64,16 @@ func (w *writer) hostile(l *log, deed string) error {
 		}
 		n := w.rnd.Int64N(st.Size() + 1)
 		l.steps = []func() error{func() error { return os.Truncate(path, n) }, next}
+	case "regrow": // other words in place of the last ones, before anybody looks
+		st, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		cut := min(st.Size(), 100+w.rnd.Int64N(1000))
+		for l.text.Size() <= cut {
+			w.speak(l.text)
+		}
+		return errors.Join(os.Truncate(path, st.Size()-cut), next())
 	case "copytruncate": // and grown past the old end before anybody looks
 		for l.text.Size() <= old.Size() {
 			w.speak(l.text)

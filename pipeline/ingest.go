@@ -218,6 +218,9 @@ func (p *Pipeline) lines(ctx context.Context, f store.File, cp store.Checkpoint,
 			break
 		}
 		if err != nil {
+			if r.Cursor().Offset == start.Offset {
+				return g.res, err // nothing could be read: no generation begins with that
+			}
 			// What could be read is kept. That the rest can't be is recorded
 			// next; a crash in between must not leave the file looking finished.
 			g.file.Size = -1
