@@ -103,6 +103,9 @@ func (c *Check) add(path, reason string) {
 func (e *engine) checkRows(ctx context.Context, cp *store.Checkpoint, c *Check) (ok bool, err error) {
 	st, err := os.Lstat(cp.Path)
 	n, named := watch.ParseName(filepath.Base(cp.Path))
+	if cp.State == store.FileGone {
+		return e.scrub(ctx, cp, cp.File, c)
+	}
 	if err != nil || !named {
 		return true, e.db.Checked(ctx, cp.Row, e.now()) // moved or deleted: the listing's business
 	}
@@ -114,6 +117,10 @@ func (e *engine) checkRows(ctx context.Context, cp *store.Checkpoint, c *Check) 
 	if home := e.homeOf(f.Path); home != "" {
 		f.Home = home
 	}
+	return e.scrub(ctx, cp, f, c)
+}
+
+func (e *engine) scrub(ctx context.Context, cp *store.Checkpoint, f store.File, c *Check) (ok bool, err error) {
 	s, failed := e.pipe.Scrub(ctx, f)
 	if failed != nil {
 		if err := diagnose(ctx, e.db, failed); ctx.Err() != nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrFull) {

@@ -29,9 +29,14 @@ var errSkip = errors.New("not comparable now")
 // Scrub derives a rollout again from the bytes before its cursor, compares that
 // with its rows, and repairs them in place if they differ: item numbers, and
 // with them refs, stay. Then it does the same for the thread's figures and
-// decisions. What can't be derived any more, because its agent rewrote it, is no
-// difference.
+// decisions. What can't be derived any more, because the file is gone or its agent
+// rewrote it, is proved by its own hashes.
 func (p *Pipeline) Scrub(ctx context.Context, f store.File) (Scrubbed, error) {
+	if cp, err := p.db.Rollout(ctx, f.RolloutID); err == nil && (cp.State == store.FileGone || cp.GenerationSeq > 0 && !cp.Broken) {
+		if kept, err := p.proveKept(ctx, cp); err != nil || cp.State == store.FileGone || len(kept.Differs) > 0 {
+			return kept, err
+		}
+	}
 	s := &scrub{p: p, ctx: ctx, file: f}
 	var err error
 	s.out.Differs, err = p.db.Compare(ctx, f.RolloutID, s.derive)
@@ -68,6 +73,37 @@ func (p *Pipeline) Scrub(ctx context.Context, f store.File) (Scrubbed, error) {
 		s.out.Differs = []string{"the figures or decisions of the thread"}
 	}
 	return s.out, nil
+}
+
+// proveKept checks what no file holds any more by its own hashes and counts. What
+// is lost comes back from a backup if it is in one.
+func (p *Pipeline) proveKept(ctx context.Context, cp store.Checkpoint) (Scrubbed, error) {
+	out := Scrubbed{ThreadID: cp.ThreadID}
+	var c *counters
+	select {
+	case c = <-p.counters:
+	case <-ctx.Done():
+		return out, ctx.Err()
+	}
+	mended, lost, err := p.db.Recount(ctx, cp.RolloutID, c.item)
+	p.counters <- c
+	if err != nil {
+		return out, fmt.Errorf("prove what is left of %s: %w", cp.Path, err)
+	}
+	if mended > 0 {
+		out.Differs = append(out.Differs, fmt.Sprintf("counts of %d items that no file holds any more", mended))
+	}
+	if lost > 0 {
+		out.Differs = append(out.Differs, fmt.Sprintf("texts of %d items that no file holds any more, taken from a backup if it has them", lost))
+		if _, _, err := p.db.Restore(ctx); err != nil {
+			return out, err
+		}
+	}
+	changed, err := p.db.Recompute(ctx, cp.ThreadID, p.decisions)
+	if changed && len(out.Differs) == 0 {
+		out.Differs = []string{"the figures or decisions of the thread"}
+	}
+	return out, err
 }
 
 // Recompute makes a thread's figures and decisions again from its rows.

@@ -417,3 +417,59 @@ func TestForkThatWaitsIsReadAfterARestart(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+func TestWhatNoFileHoldsIsProved(t *testing.T) {
+	b := newBench(t)
+	home, path := inHome(t, id("108"), mixed(id("108")).Bytes())
+	b.ingest(home, false)
+	cp, err := b.db.Rollout(t.Context(), id("108"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.pipe.Gone(t.Context(), cp.File); err != nil {
+		t.Fatal(err)
+	}
+	home, path = inHome(t, id("109"), mixed(id("109")).Bytes())
+	b.ingest(home, false)
+	write(t, path, rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: id("109")}).User("another beginning").Assistant("yes").End().Bytes())
+	b.ingest(home, false)
+	if to, err := b.db.Backup(t.Context()); err != nil || to == "" {
+		t.Fatalf("no backup at %q, %v", to, err)
+	}
+	if d, _ := b.scrub(); len(d) > 0 {
+		t.Fatalf("differs: %q", d)
+	}
+	want := b.dump()
+	for name, change := range map[string]string{
+		"a text of a gone thread": "UPDATE item SET text='other' WHERE text='answer 3' AND id>>32=1",
+		"a count of it":           "UPDATE item SET tok_shrunk=77 WHERE text='answer 3' AND id>>32=1",
+		"its sums":                `UPDATE rollout SET sums=replace(sums, '"o":', '"o":1') WHERE state=3`,
+		"its thread":              `UPDATE thread SET body=replace(body, '"o200k_base":', '"o200k_base":1') WHERE gone=1`,
+		"an item of it":           "DELETE FROM item WHERE text='answer 3' AND id>>32=1",
+		"a rewritten text":        "UPDATE item SET text='other' WHERE text='answer 3' AND id>>32=2",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			b.change(change)
+			d, _ := b.scrub()
+			if len(d) != 1 {
+				t.Errorf("found %q", d)
+			}
+			if name == "an item of it" { // nothing tells that it was ever there but the sums
+				if _, _, err := b.db.Restore(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				b.scrub()
+			}
+			if got := b.dump(); got != want {
+				t.Errorf("found %q, now it is\n%s\nwant\n%s", d, got, want)
+			}
+			if d, _ := b.scrub(); len(d) > 0 {
+				t.Errorf("found again: %q", d)
+			}
+		})
+	}
+}

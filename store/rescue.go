@@ -213,7 +213,8 @@ func (r *rescue) rollout(id int64) (thread string, err error) {
 			}
 		}
 	}
-	return s.ThreadID, r.addUp(&s, row)
+	_, err = addUp(r.ctx, r.tx, row, s.sums)
+	return s.ThreadID, err
 }
 
 // insert makes the row. What can't be relied on is left out: then the file, if
@@ -297,38 +298,4 @@ func proved(row []any) bool {
 	it := transcript.Item{Role: transcript.Role(role), Args: args, Text: text}
 	h := HashBody(it.Body())
 	return string(h[:]) == string(hash)
-}
-
-// addUp makes the figures of a copied rollout from its rows.
-func (r *rescue) addUp(s *source, row int64) error {
-	rows, err := r.tx.QueryContext(r.ctx, "SELECT "+checkpointColumns+", facts FROM rollout WHERE id=?", row)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return errors.Join(rows.Err(), ErrNotFound)
-	}
-	var facts string
-	c, err := scanCheckpoint(rows, &facts)
-	if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	seg := segment{row: row, genSeq: c.GenerationSeq, lastSeq: c.LastSeq}
-	t, err := seg.tally(r.ctx, r.tx)
-	if err != nil {
-		return err
-	}
-	var old sums
-	if json.Unmarshal([]byte(s.sums), &old) == nil {
-		t.Damaged = old.Damaged
-	}
-	t.Items = c.LastSeq - c.GenerationSeq
-	t.Seal, t.Parsed = seal(&c, facts, t), sealParser(&c)
-	text, err := json.Marshal(t)
-	if err != nil {
-		return fmt.Errorf("write sums: %w", err)
-	}
-	_, err = r.tx.ExecContext(r.ctx, "UPDATE rollout SET sums=? WHERE id=?", string(text), row)
-	return err
 }

@@ -26,10 +26,10 @@ func unscanned(err error) error {
 }
 
 // LeastChecked gives the rollouts whose comparison with their files is longest
-// ago, or that never were compared: at most limit of those that were read and
-// whose files are there. total is the number of all such.
+// ago, or that never were compared: at most limit of those that were read. Of
+// those whose files are gone the rows prove themselves. total is the number of all such.
 func (db *DB) LeastChecked(ctx context.Context, limit int) (out []Checkpoint, total int, err error) {
-	const readable = " FROM rollout LEFT JOIN checked ON rollout=id WHERE state=1 AND off>0"
+	const readable = " FROM rollout LEFT JOIN checked ON rollout=id WHERE state=1 AND off>0 OR state=3 AND last_seq>0"
 	if err := db.read.QueryRowContext(ctx, "SELECT count(*)"+readable).Scan(&total); err != nil {
 		return nil, 0, db.wrap("count rollouts to check", err)
 	}
