@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/store"
@@ -73,11 +72,6 @@ func put(t *testing.T, home string, all []*rollouttest.Rollout, part float64) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// settings of a data folder.
-func settings(home, data string) Options {
-	return Options{Config: config.Config{Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory")}}
 }
 
 // cleanTables derives a home from scratch.
