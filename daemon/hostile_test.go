@@ -286,6 +286,11 @@ func hostileTargets(t *testing.T, p *place) {
 	}
 	_, err := daemon.Once(t.Context(), p.opt) // some can't be written: that may be an error, but nothing else
 	t.Logf("told: %v", err)
+	for _, name := range []string{link, pipe} {
+		if st, err := os.Lstat(name); err != nil || !st.Mode().IsRegular() || !strings.Contains(p.text(name), "newer answer") {
+			t.Errorf("%s is not the document: %v, %v", name, st, err)
+		}
+	}
 	if got := p.text(victim); got != "mine" {
 		t.Errorf("written through a link: %q", got)
 	}

@@ -283,7 +283,7 @@ func (o *outlet) writeDue(ctx context.Context, now time.Time) (wrote bool, err e
 		case errors.Is(err, errThread):
 			o.p.e.log.Warn("a memory file can't be made", "thread", id, "err", err)
 			o.due[id] = now.Add(lastPause)
-		case disk.Full(err) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrDamaged) || len(errs) == fewErrors:
+		case stops(err) || len(errs) == fewErrors:
 			for _, id := range ids[i:] {
 				o.held[id] = true
 			}

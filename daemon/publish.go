@@ -11,6 +11,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/disk"
 	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
@@ -329,10 +330,14 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
+		var errs []error
 		for _, id := range ids {
 			did, err := o.publish(ctx, id)
 			if err != nil {
-				return n, err
+				errs = append(errs, err)
+			}
+			if stops(err) || ctx.Err() != nil || len(errs) > fewErrors {
+				return n, errors.Join(errs...)
 			}
 			if did == publishedNew {
 				n++
@@ -340,10 +345,16 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 		}
 		// A run that was cut short may have written documents that no index names.
 		if len(ids) > 0 || e.cut {
-			if err := o.writeIndexes(ctx); err != nil {
-				return n, err
-			}
+			errs = append(errs, o.writeIndexes(ctx))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return n, err
 		}
 	}
 	return n, nil
+}
+
+// stops tells whether an error concerns all documents, not just the one.
+func stops(err error) bool {
+	return disk.Full(err) || errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrBusy) || errors.Is(err, store.ErrDamaged)
 }
