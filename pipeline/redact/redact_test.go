@@ -2,10 +2,14 @@ package redact_test
 
 import (
 	"bytes"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 )
 
@@ -124,6 +128,12 @@ func TestEverySecretIsReplacedByItsMark(t *testing.T) {
 	if len(all) < 60 {
 		t.Fatalf("the set holds %d secrets, want 60 or more", len(all))
 	}
+	reliability.Fault(t, 48, "secrets of known shapes, alone and amid other text")
+	defer func() {
+		if !t.Failed() {
+			reliability.Figure(t, 17, "%d of %d secrets of known shapes are replaced by their mark", len(all), len(all))
+		}
+	}()
 	for _, s := range all {
 		for _, around := range []string{"%", "before\n%\nafter", "日本語 % 中文"} {
 			in := strings.Replace(around, "%", strings.Replace(s.text, "%s", s.secret, 1), 1)
@@ -207,6 +217,43 @@ var harmless = []string{
 	"github.com/BurntSushi/toml v1.6.0/go.mod h1:ukJfTF/6rtPPRCnwkur4qwRxa8vTRFBF0uk2lLoLwho=",
 	"",
 	"ab",
+}
+
+// The sources and documents of this repository are ordinary text: next to no
+// line of it may be touched.
+func TestOrdinaryTextIsLeftAlone(t *testing.T) {
+	root := filepath.Join("..", "..")
+	lines, touched := 0, 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); name == "testdata" || name == "redact" || len(name) > 2 && name[0] == '.' {
+				return fs.SkipDir // secrets stand there
+			}
+			return nil
+		}
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".md" && ext != ".sum" && d.Name() != "Makefile" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, line := range strings.Split(string(text), "\n") {
+			lines++
+			if redact.Text(line) != line {
+				touched++
+				t.Logf("%s: %s", path, line)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines < 10_000 || touched*100 > lines {
+		t.Errorf("%d of %d lines were touched", touched, lines)
+	}
+	reliability.Figure(t, 17, "%d of %d lines of ordinary text touched (%.3f %%)", touched, lines, 100*float64(touched)/float64(lines))
 }
 
 func TestHarmlessTextIsLeftAlone(t *testing.T) {
