@@ -41,24 +41,24 @@ func (d *damaged) message(text string) string {
 // record is a whole record; told is the text that it says, empty for none.
 func (d *damaged) record() (text, told string) {
 	told = fmt.Sprintf("record %d %s", d.n, strings.Repeat("word ", d.rng.IntN(40)))
-	switch d.rng.IntN(40) {
-	case 0, 12, 13, 14, 15: // not needed, and longer than what it is recognised by
+	switch d.rng.IntN(120) {
+	case 0, 12, 13, 14, 15, 33, 34, 35, 36, 37: // not needed, and longer than what it is recognised by
 		d.n++
 		return fmt.Sprintf(`{"timestamp":"2026-09-01T09:00:00.000Z","type":"event_msg","payload":{"type":"item_completed","n":%d,"item":{"type":"CommandExecution","x":%q}}}`, d.n, strings.Repeat("x", 600)), ""
 	case 1: // longer than the buffer
 		return d.message(told + strings.Repeat("y", 300<<10)), told + strings.Repeat("y", 300<<10)
 	case 2: // not needed and longer than the buffer
 		return fmt.Sprintf(`{"timestamp":"2026-09-01T09:00:00.000Z","type":"world_state","payload":{"full":true,"x":%q}}`, strings.Repeat("z", 300<<10)), ""
-	case 3, 8: // invalid UTF-8
+	case 3, 8, 20, 21, 22, 23: // invalid UTF-8
 		return d.message(told + "\xff\xc0\xaf"), told + "\uFFFD\uFFFD\uFFFD"
-	case 4, 9: // a lone surrogate
+	case 4, 9, 24, 25, 26: // a lone surrogate
 		return d.message(told + `\ud83d!`), told + "\uFFFD!"
-	case 5, 10: // a key twice: the last one counts
+	case 5, 10, 27, 28, 29: // a key twice: the last one counts
 		s := d.message(told)
 		return strings.Replace(s, `"payload":{`, `"payload":{"type":"message","role":"user","content":[]},"payload":{`, 1), told
-	case 6, 11: // a number that no float holds
+	case 6, 11, 30, 31, 32: // a number that no float holds
 		return strings.TrimSuffix(d.message(told), "}") + `,"metadata":{"n":1e400}}`, told
-	case 7: // 5,000 levels
+	case 7, 38: // 5,000 levels
 		return strings.TrimSuffix(d.message(told), "}") + `,"metadata":` + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + `}`, told
 	}
 	return d.message(told), told
@@ -104,7 +104,7 @@ func (d *damaged) nuls() {
 
 // line adds one line; damaged says that a part of it is lost.
 func (d *damaged) line() {
-	switch d.rng.IntN(8) {
+	switch d.rng.IntN(16) / 2 {
 	case 0: // written anew behind the part that a crash left
 		head, _ := d.torn()
 		d.WriteString(head)
@@ -135,6 +135,10 @@ func (d *damaged) line() {
 		d.nuls()
 		d.put(true)
 	case 6: // more levels than a strict parser takes
+		if d.rng.IntN(10) > 0 {
+			d.put(false)
+			break
+		}
 		d.WriteString(`{"timestamp":"x","type":"event_msg","payload":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + `}`)
 	default:
 		d.put(false)
