@@ -118,14 +118,16 @@ func (w *commit) open() error {
 	return nil
 }
 
+const uncountQuery = `UPDATE rollout SET base_complete=0 WHERE base_complete=1 AND rollout_id IN (
+	WITH RECURSIVE up(id, depth) AS (
+		SELECT rollout_id, 1 FROM rollout WHERE base_rollout=?1 AND base_rollout<>'' UNION
+		SELECT r.rollout_id, depth+1 FROM up CROSS JOIN rollout r ON r.base_rollout=up.id WHERE r.base_rollout<>'' AND depth<64)
+	SELECT id FROM up)`
+
 // uncountBases has the histories counted again that begin in this rollout: the
 // bytes before a cut don't change, but these do.
 func (w *commit) uncountBases() error {
-	return w.exec(`UPDATE rollout SET base_complete=0 WHERE base_complete=1 AND rollout_id IN (
-		WITH RECURSIVE up(id, depth) AS (
-			SELECT rollout_id, 1 FROM rollout WHERE base_rollout=?1 UNION
-			SELECT r.rollout_id, depth+1 FROM rollout r JOIN up ON r.base_rollout=up.id WHERE r.base_rollout<>'' AND depth<64)
-		SELECT id FROM up)`, w.b.File.RolloutID)
+	return w.exec(uncountQuery, w.b.File.RolloutID)
 }
 
 const insertItem = `INSERT INTO item(id, gen, role, turn, ts_ns, off, size, ordinal, inherited, phase, exit_code, images,
@@ -307,13 +309,15 @@ func (w *commit) threads() error {
 	return nil
 }
 
+const dependentsQuery = `WITH RECURSIVE up(id, depth) AS (
+		SELECT ?, 0 UNION
+		SELECT r.rollout_id, depth+1 FROM up CROSS JOIN rollout r ON r.base_rollout=up.id WHERE r.base_complete=0 AND r.base_rollout<>'' AND depth<64)
+	SELECT DISTINCT r.thread_id FROM up CROSS JOIN rollout r ON r.rollout_id=up.id WHERE up.depth>0`
+
 // dependents are the threads that wait for lines of this rollout to complete
 // their history, through any number of bases.
 func dependents(ctx context.Context, tx *sql.Tx, rolloutID string) ([]string, error) {
-	rows, err := tx.QueryContext(ctx, `WITH RECURSIVE up(id, depth) AS (
-			SELECT ?, 0 UNION
-			SELECT r.rollout_id, depth+1 FROM rollout r JOIN up ON r.base_rollout=up.id WHERE r.base_complete=0 AND r.base_rollout<>'' AND depth<64)
-		SELECT DISTINCT r.thread_id FROM up JOIN rollout r ON r.rollout_id=up.id WHERE up.depth>0`, rolloutID)
+	rows, err := tx.QueryContext(ctx, dependentsQuery, rolloutID)
 	if err != nil {
 		return nil, err
 	}

@@ -86,10 +86,13 @@ func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpo
 	return out, nil
 }
 
+// awaitingQuery names the condition of the index: without it the index isn't used.
+const awaitingQuery = "SELECT " + checkpointColumns + " FROM rollout WHERE awaits_parent=? AND awaits_parent<>''"
+
 // AwaitingParent gives the rollouts whose copied lines wait for a thread to be
 // read.
 func (db *DB) AwaitingParent(ctx context.Context, threadID string) ([]Checkpoint, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+" FROM rollout WHERE awaits_parent=?", threadID)
+	rows, err := db.read.QueryContext(ctx, awaitingQuery, threadID)
 	if err != nil {
 		return nil, db.wrap("list waiting rollouts", err)
 	}

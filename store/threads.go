@@ -33,12 +33,16 @@ func readThread(body string) (t transcript.Thread, err error) {
 	return t, nil
 }
 
+// A partial index is used only where the query names its condition, and a loop
+// through it stays one only with CROSS JOIN, which SQLite does not turn round.
+const subagentsQuery = `WITH RECURSIVE down(id, depth) AS (
+		SELECT thread_id, 1 FROM thread WHERE parent=?1 AND parent<>'' AND subagent=1 UNION
+		SELECT t.thread_id, depth+1 FROM down CROSS JOIN thread t ON t.parent=down.id WHERE t.parent<>'' AND t.subagent=1 AND depth<64)
+	SELECT body FROM thread WHERE thread_id IN (SELECT id FROM down) AND thread_id<>?1`
+
 // withSubagents adds up what the threads spent that t spawned, at any depth.
 func (db *DB) withSubagents(ctx context.Context, t *transcript.Thread) error {
-	rows, err := db.read.QueryContext(ctx, `WITH RECURSIVE down(id, depth) AS (
-			SELECT thread_id, 1 FROM thread WHERE parent=?1 AND subagent=1 UNION
-			SELECT t.thread_id, depth+1 FROM thread t JOIN down ON t.parent=down.id WHERE t.subagent=1 AND depth<64)
-		SELECT body FROM thread WHERE thread_id IN (SELECT id FROM down) AND thread_id<>?1`, t.ID)
+	rows, err := db.read.QueryContext(ctx, subagentsQuery, t.ID)
 	if err != nil {
 		return db.wrap("read sub-agents", err)
 	}
