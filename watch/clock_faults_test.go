@@ -67,6 +67,7 @@ func TestFaultWholeSeconds(t *testing.T) {
 		for r.want(Present, path, soon).Seen.Before(wrote) { // another look at the last one
 		}
 	}
+	reliability.Figure(t, 22, "times in whole seconds: 20 of 20 rewrites of equal size within a second seen")
 }
 
 // Without events the listing after the second is over sees it, and takes it for

@@ -142,6 +142,7 @@ func TestClockJumps(t *testing.T) {
 			l.apply(<-l.scanned)
 		}
 	}
+	reliability.Figure(t, 22, "4 jumps of the clock (ten years and an hour, both ways): 0 changes lost, 0 invented, next work never sooner than a second")
 }
 
 // Where others change files unseen, active files are looked at from the start.
