@@ -281,14 +281,38 @@ func (d *doctor) watching(info daemon.Info) {
 	if !info.Running || info.Backend == "" { // none, or it started just now
 		return
 	}
+	told := false
 	for _, p := range info.Problems {
-		d.warn("watching", "see that you may read it", "%s", p)
+		what, fix := watchFix(p)
+		d.warn("watching", fix, "%s", what)
+		told = told || strings.Contains(p, byClock)
 	}
 	if info.Backend == "poll" {
-		d.warn("watching", "raise the limit of watches or open files, or move the Codex home to a disk of this machine; nothing is lost meanwhile", "changes are looked for by the clock, not told by the system")
+		if !told {
+			d.warn("watching", elsewhereHome, "changes are looked for "+byClock+": other machines may make some, of which the system does not tell")
+		}
 		return
 	}
 	d.ok("watching", "%s, %s", orDash(info.Backend), plural(info.Watches, "folder"))
+}
+
+const (
+	byClock       = "by the clock"
+	elsewhereHome = "nothing is lost; to have changes a little sooner, move the Codex home to a disk of this machine"
+)
+
+// watchFix parts what the watcher says of a problem from what it says to do.
+func watchFix(problem string) (what, fix string) {
+	for mark, say := range map[string]string{"; allow more with: ": "", "; allow more with ": "start the daemon with more: ", "; let this user read it: ": ""} {
+		if what, fix, ok := strings.Cut(problem, mark); ok {
+			return what, say + fix
+		}
+	}
+	if strings.Contains(problem, byClock) {
+		what, _, _ = strings.Cut(problem, " (")
+		return what, elsewhereHome
+	}
+	return problem, "see that you may read it"
 }
 
 func (d *doctor) drop(c config.Config, info daemon.Info) {
