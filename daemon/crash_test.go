@@ -78,7 +78,7 @@ func TestCrash(t *testing.T) {
 	reliability.Fault(t, 3, "killed at mid_batch, before_cursor, before_figures, before_commit, at a random hit")
 	reliability.Fault(t, 4, "killed at after_commit, before_publish, before_receipt, after_receipt, mid_index, at a random hit")
 	reliability.Fault(t, 5, "killed with half of the temporary written (mid_temp), before_rename, after_rename")
-	reliability.Fault(t, 6, "killed at mid_reset and mid_rederive, three hits each")
+	reliability.Fault(t, 6, "killed at mid_reset and mid_rederive, at a random hit, while the writer rewrites files and a rebuild reads them again")
 	reliability.Fault(t, 27, "the writer compresses and restores files step by step as Codex does, killed and checked between any two steps")
 	kills, _ := strconv.Atoi(os.Getenv("CRASH_KILLS"))
 	kills = max(kills, fewestKills)
