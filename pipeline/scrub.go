@@ -65,6 +65,7 @@ func (p *Pipeline) Scrub(ctx context.Context, f store.File) (Scrubbed, error) {
 		}
 		s.out.ThreadID = now.ThreadID
 	}
+	defer p.files.hold(f.RolloutID)() // while it is read, the figures are of before
 	changed, err := p.db.Recompute(ctx, s.out.ThreadID, p.decisions)
 	if err != nil {
 		return s.out, fmt.Errorf("check the figures of %s: %w", s.out.ThreadID, err)
@@ -186,8 +187,8 @@ func (s *scrub) parentRewritten() (bool, error) {
 func (s *scrub) derive(cp store.Checkpoint, add func(*store.Batch) error) error {
 	s.cp = cp
 	if !cp.Broken {
-		if cp.State != store.FileOK || cp.ParserVersion != rollout.Version() || cp.Cursor.Offset == 0 {
-			return errSkip
+		if cp.State != store.FileOK || cp.ParserVersion != rollout.Version() || cp.Cursor.Offset == 0 || cp.Size < 0 {
+			return errSkip // being read, or to be
 		}
 		if err := unchanged(cp, s.file); err != nil {
 			return err

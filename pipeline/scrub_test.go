@@ -473,3 +473,39 @@ func TestWhatNoFileHoldsIsProved(t *testing.T) {
 		})
 	}
 }
+
+// While a long file is read anew, batch by batch, its thread's figures are those
+// of before: no damage.
+func TestReadingAnewLooksLikeNoDamage(t *testing.T) {
+	b := newBench(t)
+	r := rollouttest.New(rollouttest.Legacy, rollouttest.Options{ThreadID: id("110")})
+	for i := range 3000 {
+		r.User(fmt.Sprint("question ", i)).Assistant("answer").End()
+	}
+	home, _ := inHome(t, id("110"), r.Bytes())
+	b.ingest(home, false)
+	if err := b.db.Forget(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.ingest(home, false)
+	}()
+	asked := 0
+	for reading := true; reading; asked++ {
+		select {
+		case <-done:
+			reading = false
+		default:
+		}
+		if err := b.pipe.Verify(t.Context(), id("110")); err != nil {
+			t.Errorf("asked %d times: %v", asked, err)
+			break
+		}
+	}
+	<-done
+	if got := b.thread(id("110")).Turns; got != 3000 {
+		t.Errorf("%d turns", got)
+	}
+}
