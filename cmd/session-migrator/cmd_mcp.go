@@ -65,6 +65,7 @@ func mcpDeps(c config.Config, log *slog.Logger, workspace string) (mcpserver.Dep
 			return store.OpenReader(ctx, c.DB())
 		},
 		PipelineOptions: daemon.PipelineOptions(c),
+		Damaged:         func(err error) { _ = daemon.Suspect(c, err) }, // a hint: the daily check finds it too
 		Status: func(context.Context) (mcpserver.DaemonStatus, error) {
 			i, err := daemon.Inspect(c)
 			return mcpserver.DaemonStatus{Running: i.Running, PID: i.PID, Version: i.Version, Since: i.Since}, err

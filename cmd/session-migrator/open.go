@@ -39,7 +39,7 @@ func (a *app) open(ctx context.Context) (*reader, error) {
 	}
 	r, err := openReader(ctx, c)
 	if err != nil {
-		return nil, daemon.Suspect(c, err)
+		return nil, err
 	}
 	if r.rebuild != nil {
 		a.warn("%s; what isn't read yet is missing", r.rebuild)

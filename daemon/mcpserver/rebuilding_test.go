@@ -3,6 +3,8 @@ package mcpserver_test
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -121,5 +123,19 @@ func TestServerOutlivesTheCache(t *testing.T) {
 	w.ingest()
 	if c.data("list_sessions", `{"workspace":"all"}`, &got); got.Total != 3 {
 		t.Errorf("total %d with the new cache", got.Total)
+	}
+}
+
+func TestDamageIsToldToTheDaemon(t *testing.T) {
+	w := projects(t)
+	d := w.deps()
+	var told []error
+	d.Damaged = func(err error) { told = append(told, err) }
+	if err := os.WriteFile(w.db, []byte(strings.Repeat("no cache ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	legacy(t, d).refused("list_sessions", `{}`, "The cache is damaged", "by itself")
+	if len(told) != 1 || !errors.Is(told[0], store.ErrDamaged) {
+		t.Errorf("told %v", told)
 	}
 }

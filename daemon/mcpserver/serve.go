@@ -36,6 +36,8 @@ type Deps struct {
 	OpenStore func(context.Context) (*store.DB, error)
 	// PipelineOptions are those of the daemon, so that decisions agree.
 	PipelineOptions pipeline.Options
+	// Damaged is told when damage to the cache was met; may be nil.
+	Damaged func(error)
 	// Status tells of the daemon; nil: unknown, taken as stopped.
 	Status func(context.Context) (DaemonStatus, error)
 	// Version of the program.

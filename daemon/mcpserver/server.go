@@ -146,6 +146,9 @@ func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, meta ma
 }
 
 func (s *server) failure(ctx context.Context, t *tool, err error) result {
+	if errors.Is(err, store.ErrDamaged) && s.deps.Damaged != nil {
+		s.deps.Damaged(err)
+	}
 	text, ours := s.explain(ctx, err)
 	if ours {
 		s.log.Error("tool failed", "tool", t.name, "err", err)
