@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/disk"
 )
 
 const (
@@ -71,7 +72,7 @@ func due(last, now time.Time) bool {
 // rollouts each day. What goes wrong is told, and tried again; only damage ends
 // it.
 func (e *engine) upkeep(ctx context.Context) error {
-	if kind := remote(e.opt.Config.Home); kind != "" {
+	if kind := disk.Shared(e.opt.Config.Home); kind != "" {
 		e.troubles.set(e.log, "disk", fmt.Sprintf("the data folder %s lies on %s, where SQLite can't keep several programs apart: give a local folder with --home DIR or SESSION_MIGRATOR_HOME", e.opt.Config.Home, kind))
 	}
 	for {

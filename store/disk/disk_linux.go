@@ -13,18 +13,37 @@ func usage(dir string) (Usage, error) {
 	return Usage{Free: int64(st.Bavail) * int64(st.Bsize), Total: int64(st.Blocks) * int64(st.Bsize)}, nil
 }
 
-// sharedKinds are the numbers in linux/magic.h.
-func sharedKinds() map[uint32]string {
-	return map[uint32]string{
-		0x6969: "nfs", 0x517b: "smb", 0xff534d42: "cifs", 0xfe534d42: "smb2", 0x01021997: "9p", 0x5346414f: "afs",
-		0x00c36400: "ceph", 0x47504653: "gpfs", 0x0bd00bd0: "lustre", 0x73757245: "coda", 0x786f4256: "vboxsf",
-	}
-}
-
 func shared(dir string) string {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return ""
 	}
-	return sharedKinds()[uint32(st.Type)]
+	return sharedKind(uint32(st.Type)) //nolint:unconvert // its size differs by processor
+}
+
+// sharedKind knows the numbers of linux/magic.h.
+func sharedKind(magic uint32) string {
+	switch magic {
+	case 0x6969:
+		return "NFS"
+	case 0x517B, 0xFF534D42, 0xFE534D42:
+		return "a Windows share (SMB)"
+	case 0x01021997:
+		return "a folder of the host (9p)"
+	case 0x786F4256:
+		return "a folder of the host (VirtualBox)"
+	case 0x65735546:
+		return "FUSE"
+	case 0x00C36400:
+		return "Ceph"
+	case 0x5346414F:
+		return "AFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x47504653:
+		return "GPFS"
+	case 0x0BD00BD0:
+		return "Lustre"
+	}
+	return ""
 }
