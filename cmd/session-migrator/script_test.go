@@ -13,10 +13,23 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
+// leakless is a test run that fails for goroutines that are left at its end.
+type leakless struct{ m *testing.M }
+
+func (l leakless) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"session-migrator": main})
+	testscript.Main(leakless{m}, map[string]func(){"session-migrator": main})
 }
 
 // TestScripts runs the program as people and scripts do. Each script has a

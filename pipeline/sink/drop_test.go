@@ -13,10 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/pipeline/sink/sinktest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func openDrop(t *testing.T) (*sink.Drop, string) {
 	t.Helper()

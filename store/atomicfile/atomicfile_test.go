@@ -13,8 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t *testing.T) (*os.Root, string) {
 	t.Helper()
