@@ -175,18 +175,20 @@ const (
 	askerPoll  = 10 * time.Millisecond
 )
 
-// acquireSoon is acquire for a command.
+// acquireSoon is acquire, with another look where the process that says that it
+// holds the lock isn't there.
 func acquireSoon(ctx context.Context, home, run string) (*lock, error) {
 	for n := 1; ; n++ {
 		l, err := acquire(home, run)
-		if _, locked := errors.AsType[*LockedError](err); !locked || n == askerTries || !sleep(ctx, askerPoll) {
+		locked, ok := errors.AsType[*LockedError](err)
+		if !ok || locked.PID != 0 && alive(locked.PID) || n == askerTries || !sleep(ctx, askerPoll) {
 			return l, err
 		}
 	}
 }
 
 // acquireDaemon is acquire for a daemon: it waits for a command to end, and
-// gives way to another daemon, after a look or two.
+// gives way to another daemon.
 func acquireDaemon(ctx context.Context, home, run string) (*lock, error) {
 	for end := time.Now().Add(commandPatience); ; {
 		l, err := acquireSoon(ctx, home, run)

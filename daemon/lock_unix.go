@@ -36,6 +36,12 @@ func folderHeld(dir string) (bool, error) {
 	return errors.Is(flockNow(f, syscall.LOCK_SH), syscall.EWOULDBLOCK), f.Close()
 }
 
+// alive tells whether there is such a process.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
 func flockNow(f *os.File, how int) error {
 	for {
 		if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); !errors.Is(err, syscall.EINTR) {

@@ -7,3 +7,6 @@ import "os"
 func lockFolder(string) (*os.File, error) { return nil, nil }
 
 func folderHeld(string) (bool, error) { return false, nil }
+
+// alive takes what a process said of itself for true.
+func alive(int) bool { return true }
