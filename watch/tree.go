@@ -25,6 +25,7 @@ type entry struct {
 	file    File
 	seen    time.Time // last look at it
 	active  time.Time // when it last changed; zero for long ago
+	told    File      // what the receiver has of it, if any
 	missing bool      // it was not there then
 	misses  int       // listings in a row without it
 	turn    int       // last listing that had it
@@ -48,7 +49,8 @@ type rollout struct {
 
 type homeChange struct {
 	Change
-	home int
+	home  int
+	other bool // of a file beside the one that is read
 }
 
 func newTree(known func(string) (File, bool)) *tree {
@@ -203,8 +205,16 @@ func (t *tree) next() (homeChange, bool) {
 // sent says that the receiver has what next gave.
 func (t *tree) sent() {
 	r := t.queue[0]
-	r.sent, r.hasSent = t.head.File, t.head.Kind != Gone
+	if e := t.entries[t.head.File.Path]; e != nil {
+		e.told = t.head.File
+	}
+	if !t.head.other {
+		r.sent, r.hasSent = t.head.File, t.head.Kind != Gone
+	}
 	t.pop()
+	if len(r.entries) > 1 {
+		t.enqueue(r, r.noticed) // for the others
+	}
 }
 
 func (t *tree) pop() {
@@ -248,5 +258,16 @@ func (t *tree) change(r *rollout) (homeChange, bool) {
 		}
 		return 1
 	})
-	return c, !r.hasSent || !same(c.File, r.sent)
+	if !r.hasSent || !same(c.File, r.sent) {
+		return c, true
+	}
+	// Which of several copies holds most only their content tells: the receiver
+	// gets to know of each.
+	for _, e := range r.entries {
+		if !e.missing && e.file.Path != c.File.Path && e.file.Name.Form == c.File.Name.Form && (e.told.Path == "" || !same(e.file, e.told)) {
+			c.File, c.other = e.file, true
+			return c, true
+		}
+	}
+	return c, false
 }

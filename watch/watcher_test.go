@@ -280,6 +280,34 @@ func TestTwoFormsSideBySide(t *testing.T) {
 	})
 }
 
+// Two files of one rollout are both told, and each change to either: which of
+// them continues the other only their content says.
+func TestTwoCopiesAreBothTold(t *testing.T) {
+	bubble(t, func(t *testing.T, home string) {
+		path, archived := filepath.Join(day(home, 1), base(1)), filepath.Join(home, archivedDir, base(1))
+		put(t, path, "the longer one")
+		mkdir(t, filepath.Dir(archived))
+		b := newFake(plenty, nil)
+		r := start(t, Options{Homes: []string{home}}, faked(b))
+		r.want(Present, path, time.Second)
+		put(t, archived, "short")
+		b.ev <- fsnotify.Event{Name: archived, Op: fsnotify.Create}
+		r.want(Present, archived, time.Second)
+		r.none(5 * time.Minute)
+		appendTo(t, archived, "!")
+		b.ev <- fsnotify.Event{Name: archived, Op: fsnotify.Write}
+		r.want(Present, archived, time.Second)
+		appendTo(t, path, "!")
+		b.ev <- fsnotify.Event{Name: path, Op: fsnotify.Write}
+		r.want(Present, path, time.Second)
+		r.none(5 * time.Minute)
+		remove(t, path)
+		b.ev <- fsnotify.Event{Name: path, Op: fsnotify.Remove}
+		r.want(Present, archived, time.Second)
+		r.none(5 * time.Minute)
+	})
+}
+
 // Of a move only the second half may be told, or told first.
 func TestMoveToldInPart(t *testing.T) {
 	bubble(t, func(t *testing.T, home string) {
