@@ -37,7 +37,7 @@ func (s *seeker) add(b []byte) {
 	if len(s.pattern) == 0 {
 		return
 	}
-	over := append(s.carry, b[:min(len(b), len(s.pattern)-1)]...) //nolint:gocritic // carry is cut below
+	over := append(s.carry, b[:min(len(b), len(s.pattern)-1)]...)
 	if i := bytes.LastIndex(over, s.pattern); i >= 0 && s.at+int64(i) > 0 {
 		s.last = s.at + int64(i)
 	}
