@@ -4,6 +4,7 @@ package daemon_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // cpu is what the process has used so far.
@@ -44,12 +47,12 @@ func TestFaultLongHistory(t *testing.T) {
 	const sessions = 10_000
 	p := newPlace(t)
 	history(t, p.codex(), sessions)
-	s := p.spawn(15*time.Minute, "sh", "-c", `ulimit -n 1024; exec "$0" "$@"`)
+	if _, err := daemon.Once(t.Context(), p.opt); err != nil {
+		t.Fatal(err)
+	}
+	p.lookedAfter()
+	s := p.spawn(time.Minute, "sh", "-c", `ulimit -n 1024; exec "$0" "$@"`)
 	db := p.reader()
-	p.untilWithin(15*time.Minute, "all memory files are written", func() bool {
-		due, err := db.Unpublished(t.Context(), "drop")
-		return err == nil && len(due) == 0
-	})
 	live := talk(1)
 	p.write(live, -1)
 	p.until("the live session is read", func() bool { return p.said(db, live.ThreadID()) == "question 1|answer 1" })
@@ -78,7 +81,6 @@ func TestFaultLongHistory(t *testing.T) {
 	for _, line := range lines {
 		if strings.Contains(line, "open") && strings.Contains(line, "/rollout-") && !strings.Contains(line, filepath.Base(path)) {
 			others++
-			t.Log(line)
 		}
 	}
 	if others > 0 {
@@ -88,6 +90,29 @@ func TestFaultLongHistory(t *testing.T) {
 		took.Seconds(), share, wakes, s.openFiles(), seen.Seconds(), others)
 	if share > 5 || wakes > 1.5 {
 		t.Errorf("%.2f %% of a core, %.1f wake-ups a second", share, wakes)
+	}
+}
+
+// lookedAfter says that today's share of old rollouts was checked already: that
+// is no idle time.
+func (p *place) lookedAfter() {
+	p.t.Helper()
+	db, err := store.Open(p.t.Context(), p.opt.Config.DB())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	now := time.Now()
+	for key, v := range map[string]any{"check": daemon.Check{At: now}, "backup": daemon.Backup{At: now}} {
+		text, err := json.Marshal(v)
+		if err == nil {
+			err = db.SetMeta(p.t.Context(), key, string(text))
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		p.t.Fatal(err)
 	}
 }
 

@@ -243,7 +243,7 @@ func (l *loop) event(ev fsnotify.Event, ok bool) {
 		l.scanBy(now.Add(vanished))
 		return
 	}
-	if l.folders[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
+	if ev.Op == fsnotify.Chmod && l.unread(ev.Name) {
 		l.scanBy(now.Add(vanished)) // it may have become readable
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,6 +59,13 @@ func (l *loop) tellHow(now time.Time) {
 }
 
 const pollBackend = "poll"
+
+// unread says that the last listing could not read a folder, or what is in it.
+func (l *loop) unread(dir string) bool {
+	return slices.ContainsFunc(l.listed, func(p Problem) bool {
+		return errors.Is(p.Err, fs.ErrPermission) && (p.Path == dir || filepath.Dir(p.Path) == dir)
+	})
+}
 
 // readable says how a problem of permissions is mended.
 func readable(p Problem) string {
