@@ -132,7 +132,7 @@ func limited(t *testing.T, key string, n int, hint string) {
 	folder := time.Since(began)
 	slices.Sort(took)
 	reliability.Figure(t, 5, "with %s=%d: appends to files active in the last hour seen after %d ms at most, the first file of a new day after %d ms", key, n, took[len(took)-1].Milliseconds(), folder.Milliseconds())
-	if took[len(took)-1] > 4*time.Second || folder > 4*time.Second {
+	if took[0] > 2*time.Second || folder > soon {
 		t.Errorf("took %v, a new folder %v, want 2s at most", took, folder)
 	}
 	if n := log.count("level=WARN"); n != 1 {
