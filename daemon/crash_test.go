@@ -228,7 +228,10 @@ func (l *lane) kill() bool {
 	}
 	said := &strings.Builder{}
 	c.Stderr = said
-	if w.order != "" {
+	switch {
+	case w.order == "grow" && l.hostile && l.rnd.IntN(2) == 0:
+		l.tell(pick(l.rnd, hostileDeeds...)) // while nobody looks
+	case w.order != "":
 		l.tell(w.order)
 	}
 	if err := c.Start(); err != nil {

@@ -159,9 +159,9 @@ func (w *writer) do(order string) error {
 		l.queue = append(l.queue, strings.Repeat("\n", 5200)...)
 		_, err = w.grow(l, false)
 	default:
-		for _, l = range w.logs {
-			if !l.parent {
-				break
+		for _, longer := range w.logs { // where most can go wrong
+			if !longer.parent && (l.parent || longer.taken > l.taken) {
+				l = longer
 			}
 		}
 		err = w.hostile(l, order)
