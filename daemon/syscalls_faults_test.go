@@ -24,8 +24,8 @@ import (
 // home and a data folder.
 const processEnv = "SESSION_MIGRATOR_TEST_PROCESS"
 
-// TestProcess is such a process; by itself it does nothing.
-func TestProcess(t *testing.T) {
+// TestTracedProcess is such a process; by itself it does nothing.
+func TestTracedProcess(t *testing.T) {
 	args := strings.Split(os.Getenv(processEnv), "\n")
 	if len(args) != 3 {
 		t.Skip("started by other tests")
@@ -52,7 +52,7 @@ func traced(t *testing.T, log, inject, what, home, data string) *exec.Cmd {
 		t.Skip("strace is not here")
 	}
 	calls, _, _ := strings.Cut(inject, ":")
-	c := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", log, "-e", "trace="+calls, "-e", "inject="+inject, os.Args[0], "-test.run=^TestProcess$")
+	c := exec.CommandContext(t.Context(), strace, "-f", "-qq", "-o", log, "-e", "trace="+calls, "-e", "inject="+inject, os.Args[0], "-test.run=^TestTracedProcess$")
 	c.Env = append(os.Environ(), processEnv+"="+what+"\n"+home+"\n"+data, reliability.DirEnv+"=")
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return c
