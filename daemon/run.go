@@ -228,10 +228,12 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			version = v
 		} else if err == nil && version >= 0 {
 			// Nothing was written for a whole tick: now is the time.
-			if err := e.db.Checkpoint(ctx); err != nil && !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrFull) {
+			switch err := e.db.Checkpoint(ctx); {
+			case err == nil:
+				version = -2
+			case !errors.Is(err, store.ErrBusy) && !errors.Is(err, store.ErrFull):
 				return err
 			}
-			version = -2
 		}
 		if !sleep(ctx, wait) {
 			return nil

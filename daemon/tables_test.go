@@ -35,28 +35,7 @@ func tables(t *testing.T, path string) string {
 		"SELECT t.thread_id, g.model, g.body, verdict, strategy, fit, d.tokens, target_tokens, budget, messages, through_seq FROM decision d LEFT JOIN thread t ON t.id=d.thread LEFT JOIN target g ON g.id=d.target ORDER BY 1, 2",
 		"SELECT thread_id, name FROM thread_name ORDER BY 1",
 	} {
-		rows, err := db.QueryContext(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			row, at := make([]any, len(columns)), make([]any, len(columns))
-			for i := range row {
-				at[i] = &row[i]
-			}
-			if err := rows.Scan(at...); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintln(&out, row...)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
+		printRows(t, db, q, &out)
 	}
 	return out.String()
 }
@@ -70,4 +49,31 @@ func differ(got, want string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
+}
+
+// printRows prints what a query gives, a row a line.
+func printRows(t *testing.T, db *sql.DB, query string, out *strings.Builder) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		row, at := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			at[i] = &row[i]
+		}
+		if err := rows.Scan(at...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(out, row...)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 }

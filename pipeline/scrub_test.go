@@ -312,28 +312,7 @@ func (b *bench) dump() string {
 		"SELECT thread_id, workspace, parent, subagent, archived, gone, state, created_ns, updated_ns, tokens, title, body FROM thread ORDER BY thread_id",
 		"SELECT t.thread_id, g.model, g.body, d.verdict, d.strategy, d.fit, d.tokens, d.target_tokens, d.budget, d.messages, d.through_seq FROM decision d LEFT JOIN thread t ON t.id=d.thread LEFT JOIN target g ON g.id=d.target ORDER BY 1, 2",
 	} {
-		rows, err := db.QueryContext(b.t.Context(), q)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		for rows.Next() {
-			row, at := make([]any, len(columns)), make([]any, len(columns))
-			for i := range row {
-				at[i] = &row[i]
-			}
-			if err := rows.Scan(at...); err != nil {
-				b.t.Fatal(err)
-			}
-			fmt.Fprintln(&out, row...)
-		}
-		if err := rows.Err(); err != nil {
-			b.t.Fatal(err)
-		}
-		_ = rows.Close()
+		printRows(b.t, db, q, &out)
 	}
 	return out.String()
 }
@@ -507,5 +486,32 @@ func TestReadingAnewLooksLikeNoDamage(t *testing.T) {
 	<-done
 	if got := b.thread(id("110")).Turns; got != 3000 {
 		t.Errorf("%d turns", got)
+	}
+}
+
+// printRows prints what a query gives, a row a line.
+func printRows(t *testing.T, db *sql.DB, query string, out *strings.Builder) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		row, at := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			at[i] = &row[i]
+		}
+		if err := rows.Scan(at...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(out, row...)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -129,20 +129,13 @@ func (db *DB) irreplaceable(ctx context.Context) (string, error) {
 		"SELECT sink||' '||thread_id||' '||name||' '||hash||' '||managed FROM receipt ORDER BY sink, thread_id",
 		"SELECT thread_id||' '||name FROM thread_name ORDER BY thread_id",
 	} {
-		rows, err := db.read.QueryContext(ctx, q)
+		lines, err := texts(ctx, db.read, q)
 		if err != nil {
 			return "", db.wrap("look for what is to be backed up", err)
 		}
-		for rows.Next() {
-			var text string
-			if err := rows.Scan(&text); err != nil {
-				return "", errors.Join(db.wrap("look for what is to be backed up", err), rows.Close())
-			}
+		for _, l := range lines {
 			n++
-			_, _ = fmt.Fprintln(sum, text) // a hash never fails
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return "", db.wrap("look for what is to be backed up", err)
+			_, _ = fmt.Fprintln(sum, l) // a hash never fails
 		}
 	}
 	if n == 0 {

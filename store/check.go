@@ -96,20 +96,8 @@ func (db *DB) checkSchema(ctx context.Context) error {
 }
 
 func schemaText(ctx context.Context, q queryer) (string, error) {
-	rows, err := q.QueryContext(ctx, "SELECT type||' '||name||' '||tbl_name||' '||coalesce(sql,'') FROM sqlite_schema ORDER BY type, name")
-	if err != nil {
-		return "", err
-	}
-	defer rows.Close()
-	var b strings.Builder
-	for rows.Next() {
-		var text sql.NullString
-		if err := rows.Scan(&text); err != nil {
-			return "", err
-		}
-		b.WriteString(text.String + "\n")
-	}
-	return b.String(), rows.Err()
+	lines, err := texts(ctx, q, "SELECT type||' '||name||' '||tbl_name||' '||coalesce(sql,'') FROM sqlite_schema ORDER BY type, name")
+	return strings.Join(lines, "\n"), err
 }
 
 func (db *DB) check(ctx context.Context, pragma string) error {

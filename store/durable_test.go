@@ -3,6 +3,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"path/filepath"
@@ -18,10 +19,10 @@ func TestDurableWritesAreSynced(t *testing.T) {
 	}
 	defer db.Close()
 	level := func(q interface {
-		QueryRow(query string, args ...any) *sql.Row
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	}) (n int) {
 		t.Helper()
-		if err := q.QueryRow("PRAGMA synchronous").Scan(&n); err != nil {
+		if err := q.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -51,7 +52,7 @@ func TestDurableWritesAreSynced(t *testing.T) {
 	}
 	var limit, foreign int
 	var mode string
-	if err := errors.Join(db.sql.QueryRow("PRAGMA journal_size_limit").Scan(&limit), db.sql.QueryRow("PRAGMA foreign_keys").Scan(&foreign), db.sql.QueryRow("PRAGMA journal_mode").Scan(&mode)); err != nil {
+	if err := errors.Join(db.sql.QueryRowContext(t.Context(), "PRAGMA journal_size_limit").Scan(&limit), db.sql.QueryRowContext(t.Context(), "PRAGMA foreign_keys").Scan(&foreign), db.sql.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&mode)); err != nil {
 		t.Fatal(err)
 	}
 	if limit != journalKept || foreign != 1 || mode != "wal" {

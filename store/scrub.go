@@ -173,22 +173,32 @@ func threadText(ctx context.Context, q queryer, threadID string) (string, error)
 			FROM thread t JOIN decision d ON d.thread=t.id LEFT JOIN target g ON g.id=d.target WHERE t.thread_id=? ORDER BY d.target`,
 		"SELECT base_sums FROM rollout WHERE thread_id=? AND base_rollout<>'' ORDER BY id",
 	} {
-		rows, err := q.QueryContext(ctx, query, threadID)
+		lines, err := texts(ctx, q, query, threadID)
 		if err != nil {
 			return "", err
 		}
-		for rows.Next() {
-			var text sql.NullString
-			if err := rows.Scan(&text); err != nil {
-				return "", errors.Join(err, rows.Close())
-			}
-			b.WriteString(text.String + "\n")
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return "", err
+		for _, l := range lines {
+			b.WriteString(l + "\n")
 		}
 	}
 	return b.String(), nil
+}
+
+// texts gives the first column of a query.
+func texts(ctx context.Context, q queryer, query string, args ...any) (out []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text sql.NullString
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		out = append(out, text.String)
+	}
+	return out, rows.Err()
 }
 
 // Verify compares a thread's figures with its rows, without the texts:
