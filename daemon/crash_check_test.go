@@ -237,6 +237,24 @@ func comparable(got *cacheRows, stand map[string]*standing) (compare, threads ma
 	return compare, threads
 }
 
+// firstGeneration leaves the threads of which no part was ever rewritten: items are
+// numbered on through the generations, and so are the references to them that
+// documents hold and selections count.
+func (c *cacheRows) firstGeneration(threads map[string]bool) map[string]bool {
+	out := map[string]bool{}
+	for id, ok := range threads {
+		out[id] = ok
+	}
+	for id, r := range c.rollouts {
+		for up := id; up != ""; up = c.rollouts[up].get("base_rollout") {
+			if c.rollouts[up].values != nil && c.rollouts[up].get("gen") != "1" {
+				out[r.get("thread_id")] = false
+			}
+		}
+	}
+	return out
+}
+
 // placeless takes out of threads' bodies where their files lay.
 func (r rows) placeless() rows {
 	out := rows{}
@@ -365,10 +383,11 @@ func (c *checker) restarted(ctx context.Context, o *outcome, files map[string][]
 			delete(got.packs, key) // of a budget from before: nobody asks for it any more
 		}
 	}
-	o.add(what, apart(got.packs.only(threads), want.packs.only(threads)))
+	stable := got.firstGeneration(threads)
+	o.add(what, apart(got.packs.only(stable), want.packs.only(stable)))
 	for id := range here {
 		c.marks(o, what, id, &got, files[id])
 	}
 	c.ever = got.ever
-	return c.memories(ctx, o, clean, want.threads.only(threads))
+	return c.memories(ctx, o, clean, want.threads.only(threads), stable)
 }

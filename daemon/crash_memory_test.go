@@ -94,7 +94,7 @@ func (c *checker) agedTemporaries() error {
 
 // memories compares the documents with those of a clean run. Their names were
 // fixed when they were first written, so they are found by their receipts.
-func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads rows) error {
+func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads rows, stable map[string]bool) error {
 	if err := c.folder(o); err != nil {
 		return err
 	}
@@ -121,7 +121,8 @@ func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads 
 			delete(want, key)
 		}
 	}
-	o.add("memory", apart(got, want))
+	o.add("memory", apart(got, want, "text"))
+	o.add("memory", apart(got.only(stable), want.only(stable)))
 	return nil
 }
 
