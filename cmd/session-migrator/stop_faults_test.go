@@ -172,7 +172,7 @@ func TestFaultStopInAnyPhase(t *testing.T) {
 		code  int
 		fill  func(p *process)
 	}{
-		{"listing 50,000 files", 10, 3 * time.Second, true, []string{"run"}, 0, func(p *process) {
+		{"listing 50,000 files", 8, 2 * time.Second, true, []string{"run"}, 0, func(p *process) {
 			for i := range 50_000 {
 				dir := filepath.Join(p.codex, "sessions", "2026", fmt.Sprintf("%02d", i/5000%12+1), fmt.Sprintf("%02d", i/200%25+1))
 				if i%200 == 0 {
@@ -185,22 +185,22 @@ func TestFaultStopInAnyPhase(t *testing.T) {
 				}
 			}
 		}},
-		{"reading large files and long lines", 15, 4 * time.Second, true, []string{"run"}, 0, func(p *process) {
+		{"reading large files and long lines", 10, 3 * time.Second, true, []string{"run"}, 0, func(p *process) {
 			for i := range 3 {
 				b := talk(i, 1500, 20_000)
 				b.Call("exec_command", "{}", strings.Repeat("a long output that nobody wanted ", 600_000))
 				p.write(b)
 			}
 		}},
-		{"publishing and selecting", 15, 5 * time.Second, true, []string{"run"}, 0, func(p *process) {
+		{"publishing and selecting", 10, 4 * time.Second, true, []string{"run"}, 0, func(p *process) {
 			for i := range 60 {
 				p.write(talk(i, 60, 8_000))
 			}
 		}},
-		{"selecting from one huge session", 10, 8 * time.Second, true, []string{"run"}, 0, func(p *process) { p.write(talk(0, 4000, 6_000)) }},
+		{"selecting from one huge session", 8, 6 * time.Second, true, []string{"run"}, 0, func(p *process) { p.write(talk(0, 4000, 6_000)) }},
 		{"first start", 10, time.Second, true, []string{"run"}, 0, func(p *process) { p.write(talk(0, 3, 100)) }},
 		{"watching", 5, time.Second, false, []string{"run"}, 0, func(p *process) { p.write(talk(0, 3, 100)) }},
-		{"rebuilding", 8, 2 * time.Second, false, []string{"rebuild"}, exitInterrupted, func(p *process) {
+		{"rebuilding", 6, 2 * time.Second, false, []string{"rebuild"}, exitInterrupted, func(p *process) {
 			for i := range 40 {
 				p.write(talk(i, 60, 8_000))
 			}
