@@ -264,6 +264,9 @@ func (s *scrub) last(st rollout.State, b *store.Batch, add func(*store.Batch) er
 // hand counts what was read and hands it over. The counter is held no longer:
 // live lines need it.
 func (s *scrub) hand(b *store.Batch, add func(*store.Batch) error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
 	b.Delta = &s.delta
 	select {
 	case c := <-s.p.counters:

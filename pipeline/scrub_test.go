@@ -1,7 +1,9 @@
 package pipeline_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -486,6 +488,30 @@ func TestReadingAnewLooksLikeNoDamage(t *testing.T) {
 	<-done
 	if got := b.thread(id("110")).Turns; got != 3000 {
 		t.Errorf("%d turns", got)
+	}
+}
+
+func TestScrubEndsWhenToldTo(t *testing.T) {
+	b := newBench(t)
+	r := rollouttest.New(rollouttest.Legacy, rollouttest.Options{ThreadID: id("111")})
+	for i := range 6000 {
+		r.User(fmt.Sprint("question ", i)).Assistant("answer").End()
+	}
+	home, _ := inHome(t, id("111"), r.Bytes())
+	b.ingest(home, false)
+	cp, err := b.db.Rollout(t.Context(), id("111"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	s, err := b.pipe.Scrub(ctx, cp.File)
+	if !errors.Is(err, context.DeadlineExceeded) || len(s.Differs) > 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("it went on for %v", took)
 	}
 }
 
