@@ -7,7 +7,9 @@ import (
 
 const (
 	headMax = 4096 // bytes of the start that are fingerprinted: more than one session_meta prefix
-	tailMax = 64   // bytes before the offset that are fingerprinted: holds a timestamp and an id
+	// tailMax is the same of the bytes before the offset. Many of Codex's lines end
+	// alike, and some are alike as a whole: so much holds something of its own.
+	tailMax = 1024
 )
 
 // Cursor is a position in one rollout. It is a pure function of the bytes
@@ -18,7 +20,7 @@ type Cursor struct {
 	Line    int64    // whole lines consumed
 	HeadLen int      // bytes Head covers: the first min(Offset, 4096)
 	Head    [32]byte // SHA-256 of the first HeadLen bytes; zero when HeadLen is 0
-	TailLen int      // bytes Tail covers: the last min(Offset, 64) before Offset
+	TailLen int      // bytes Tail covers: the last min(Offset, 1024) before Offset
 	Tail    [32]byte // SHA-256 of these; zero when TailLen is 0
 }
 

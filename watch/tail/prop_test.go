@@ -104,7 +104,7 @@ func byFirst(head []byte, _ bool) Want {
 // drawContent makes lines around the sizes where something changes: the
 // classified head, the fingerprints, the buffer, MaxLine.
 func drawContent(t *rapid.T) []byte {
-	edges := []int{0, 1, 63, 64, 65, 511, 512, 513, 4095, 4096, 8191, 8192, 8193, 12_000, 30_000}
+	edges := []int{0, 1, 63, 64, 65, 511, 512, 513, 1023, 1024, 1025, 4095, 4096, 8191, 8192, 8193, 12_000, 30_000}
 	var b bytes.Buffer
 	if rapid.Bool().Draw(t, "mark") {
 		b.Write(mark)

@@ -283,12 +283,35 @@ func TestOpenChecksWhatWasRead(t *testing.T) {
 	}
 }
 
+// A rewrite may begin as the file did and have the same last line where the
+// cursor is: what is before that line tells.
+func TestRewriteWithTheSameLastLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	content := func(words string) []byte {
+		return []byte(strings.Repeat("be good ", 600) + "\n" + words + "\n" + strings.Repeat("the same ", 20) + "\n")
+	}
+	write(t, path, content("one"))
+	r, err := tail.Open(path, tail.Cursor{}, tail.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drain(t, r)
+	c := r.Cursor()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, append(content("two"), "more\n"...))
+	if r, err := tail.Open(path, c, tail.Options{}); !errors.Is(err, tail.ErrReplaced) {
+		t.Errorf("Open = %v, %v, want ErrReplaced", r, err)
+	}
+}
+
 func TestOpenRefusesImpossibleCursors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.jsonl")
 	write(t, path, []byte("abc\n"))
 	for _, c := range []tail.Cursor{
 		{Offset: -1}, {Line: -1}, {HeadLen: 1}, {Offset: 4, HeadLen: 5}, {Offset: 9000, HeadLen: 5000},
-		{Offset: 4, TailLen: 5}, {Offset: 100, TailLen: 65}, {Offset: 4, HeadLen: -1}, {Offset: 4, TailLen: -1},
+		{Offset: 4, TailLen: 5}, {Offset: 2000, TailLen: 1025}, {Offset: 4, HeadLen: -1}, {Offset: 4, TailLen: -1},
 	} {
 		if r, err := tail.Open(path, c, tail.Options{}); !errors.Is(err, tail.ErrReplaced) {
 			t.Errorf("Open(%+v) = %v, %v, want ErrReplaced", c, r, err)
