@@ -39,7 +39,9 @@ const (
 func (h health) String() string { return [...]string{"", "ok", "warn", "broken"}[h] }
 
 // MarshalText gives the same name as String.
-func (h health) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h health) MarshalText() ([]byte, error) { //nolint:unparam // encoding.TextMarshaler
+	return []byte(h.String()), nil
+}
 
 type checkJSON struct {
 	Name   string `json:"name"`

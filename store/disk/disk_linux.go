@@ -10,7 +10,8 @@ func usage(dir string) (Usage, error) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return Usage{}, fmt.Errorf("ask for the room in %s: %w", dir, err)
 	}
-	return Usage{Free: int64(st.Bavail) * int64(st.Bsize), Total: int64(st.Blocks) * int64(st.Bsize)}, nil
+	size := int64(st.Bsize) //nolint:unconvert // its type differs by processor
+	return Usage{Free: int64(st.Bavail) * size, Total: int64(st.Blocks) * size}, nil
 }
 
 func shared(dir string) string {
