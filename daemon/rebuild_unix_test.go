@@ -12,9 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 )
+
+// settings of a data folder.
+func settings(home, data string) Options {
+	return Options{Config: config.Config{Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory")}}
+}
 
 // cpu is the processor time this process has used.
 func cpu(b *testing.B) time.Duration {

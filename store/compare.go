@@ -108,6 +108,7 @@ func (m *comparison) load(rolloutID string) error {
 // open stands before the first item.
 func (m *comparison) open() (err error) {
 	m.deadNow = map[int64][2]int64{}
+	//nolint:rowserrcheck // next does
 	m.rows, err = m.tx.QueryContext(m.ctx, "SELECT "+rescueColumns+" FROM item WHERE id BETWEEN ? AND ? ORDER BY id", itemID(m.cp.Row, 0), itemID(m.cp.Row, 1<<seqBits-1))
 	return err
 }

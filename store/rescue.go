@@ -146,9 +146,9 @@ func (r *rescue) insertAll(table string, rows [][]any) error {
 // source is a rollout as the other cache has it.
 type source struct {
 	Checkpoint
-	facts, sums, reason string
-	base                transcript.Base
-	whole               bool // not only what was rewritten away
+	facts, sums string
+	base        transcript.Base
+	whole       bool // not only what was rewritten away
 }
 
 func (r *rescue) read(id int64) (s source, ok bool) {

@@ -1,19 +1,13 @@
+//go:build linux && faults
+
 package daemon
 
 import (
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/session-migrator/session-migrator/daemon/config"
 )
-
-// settings of a data folder.
-func settings(home, data string) Options {
-	return Options{Config: config.Config{Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory")}}
-}
 
 // tables is all that is derived in a cache, row ids, clocks and counters of
 // changes left out.
