@@ -11,7 +11,7 @@ func (d *dbJSON) care(now time.Time, line func(key, format string, args ...any))
 		line("", "%s", clean(d.Rebuild.String(), false))
 	}
 	if r := d.Recovered; r != nil {
-		line("", "made anew %s ago: %s", age(now, r.At), clean(r.Reason, false))
+		line("", "made anew %s: %s", ago(now, r.At), clean(r.Reason, false))
 		if r.Aside != "" {
 			line("", "  the damaged one lies in %s", r.Aside)
 		}
@@ -27,9 +27,18 @@ func (d *dbJSON) care(now time.Time, line func(key, format string, args ...any))
 		if c.Repairs > 0 {
 			found = plural(c.Repairs, "repair") + " so far"
 		}
-		line("check", "%s ago, %s of %s: %s", age(now, c.At), number(c.Checked), plural(c.Of, "file"), found)
+		line("check", "%s, %s of %s: %s", ago(now, c.At), number(c.Checked), plural(c.Of, "file"), found)
 		for _, f := range c.Found {
 			line("", "%s %s", clean(fmt.Sprint(f.At.Format(time.DateOnly), " ", f.Path), false), clean(f.Reason, false))
 		}
 	}
+}
+
+// ago is an age in words.
+func ago(now, then time.Time) string {
+	a := age(now, then)
+	if a == "now" {
+		return "just now"
+	}
+	return a + " ago"
 }
