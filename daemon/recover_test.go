@@ -256,7 +256,7 @@ func TestDamageBelowARunningDaemon(t *testing.T) {
 				}
 				time.Sleep(20 * time.Millisecond)
 			}
-			t.Logf("whole again after %v", time.Since(begun))
+			reliability.Figure(t, 9, "%s below a running daemon: whole again after %s", name, time.Since(begun).Round(10*time.Millisecond))
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
