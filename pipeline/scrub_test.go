@@ -129,6 +129,7 @@ var silent = map[string]string{
 	"facts":              "UPDATE rollout SET facts=replace(facts, 'Cwd', 'Xwd')",
 	"facts are no JSON":  "UPDATE rollout SET facts='{'",
 	"sums":               `UPDATE rollout SET sums=replace(sums, '"o":', '"o":1')`,
+	"a checksum's name":  `UPDATE rollout SET sums=replace(sums, '"parsed":', '"pbrsed":')`,
 	"the cursor":         "UPDATE rollout SET off=off-1",
 	"a fingerprint":      "UPDATE rollout SET tail=zeroblob(length(tail))",
 	"the parser":         `UPDATE rollout SET parser=CAST(replace(CAST(parser AS TEXT), '"seq":', '"seq":1') AS BLOB)`,

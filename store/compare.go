@@ -57,7 +57,7 @@ type comparison struct {
 	tx      *sql.Tx
 	cp      Checkpoint
 	facts   string
-	sums    sums
+	own     string // the rollout's sums, as they stand
 	base    transcript.Base
 	rows    *sql.Rows // stored items, oldest first
 	differs []string
@@ -95,11 +95,10 @@ func (m *comparison) load(rolloutID string) error {
 	if !rows.Next() {
 		return errors.Join(rows.Err(), ErrNotFound)
 	}
-	var own string
-	if m.cp, err = scanCheckpoint(rows, &m.facts, &own, &m.base.RolloutID, &m.base.Ordinal, &m.base.Offset); err != nil {
+	if m.cp, err = scanCheckpoint(rows, &m.facts, &m.own, &m.base.RolloutID, &m.base.Ordinal, &m.base.Offset); err != nil {
 		return err
 	}
-	if m.cp.Broken = broken(&m.cp, m.facts, own) || json.Unmarshal([]byte(own), &m.sums) != nil; m.cp.Broken {
+	if m.cp.Broken = broken(&m.cp, m.facts, m.own); m.cp.Broken {
 		m.differ("the row of the rollout")
 	}
 	return rows.Err()
@@ -221,14 +220,19 @@ func (m *comparison) row() error {
 	if string(facts) != m.facts {
 		m.differ("the facts of the rollout")
 	}
-	want := sums{Damaged: len(m.damage), Items: m.seq, Seal: m.sums.Seal, Parsed: m.sums.Parsed}
+	want := sums{Damaged: len(m.damage), Items: m.seq}
 	for _, c := range m.counted {
 		if _, ok := m.dead[c.seq]; !ok {
 			want.count(c.role, c.n, 1)
 			want.Turns = max(want.Turns, c.turn)
 		}
 	}
-	if want != m.sums {
+	want.Seal, want.Parsed = seal(&m.cp, m.facts, want), sealParser(&m.cp)
+	own, err := json.Marshal(want)
+	if err != nil {
+		return fmt.Errorf("write sums: %w", err)
+	}
+	if string(own) != m.own {
 		m.differ("the sums of the rollout")
 	}
 	var base transcript.Base
