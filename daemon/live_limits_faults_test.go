@@ -79,8 +79,15 @@ func TestFaultFewDescriptors(t *testing.T) {
 	grow("four")
 	p.until("all goes on", all("four"))
 	s.alive()
+	var left string
+	defer func() {
+		if t.Failed() {
+			t.Log("complained of: ", left)
+		}
+	}()
 	p.until("nothing is complained of", func() bool {
 		problems, err := db.Problems(t.Context())
+		left = fmt.Sprint(err, problems, p.info().Problems)
 		return err == nil && len(problems) == 0 && len(p.info().Problems) == 0
 	})
 	s.stop()

@@ -56,6 +56,7 @@ func (e *engine) check(ctx context.Context, last *Check) error {
 	if err := e.db.CheckAll(ctx); err != nil {
 		return err
 	}
+	e.troubles.set(e.log, checking, "") // the rest takes long
 	_, total, err := e.db.LeastChecked(ctx, 0)
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ const (
 	quiet = time.Second
 )
 
+// checking is what troubles with the daily check are filed under.
+const checking = "checked"
+
 // Care is what was done to keep the cache right.
 type Care struct {
 	Recovered *Recovered `json:"recovered"` // null: it never had to be made anew
@@ -76,15 +79,20 @@ func (e *engine) upkeep(ctx context.Context) error {
 		e.troubles.set(e.log, "disk", fmt.Sprintf("the data folder %s lies on %s, where SQLite can't keep several programs apart: give a local folder with --home DIR or SESSION_MIGRATOR_HOME", e.opt.Config.Home, kind))
 	}
 	for {
-		err := e.lookAfter(ctx)
-		if errors.Is(err, store.ErrDamaged) || ctx.Err() != nil {
-			return err
+		for _, step := range []struct {
+			what string
+			do   func(context.Context) error
+		}{{"looked after", e.lookAfter}, {checking, e.checkDaily}} {
+			err := step.do(ctx)
+			if errors.Is(err, store.ErrDamaged) || ctx.Err() != nil {
+				return err
+			}
+			text := ""
+			if err != nil {
+				text = "the cache can't be " + step.what + ": " + err.Error()
+			}
+			e.troubles.set(e.log, step.what, text)
 		}
-		text := ""
-		if err != nil {
-			text = "the cache can't be looked after: " + err.Error()
-		}
-		e.troubles.set(e.log, "upkeep", text)
 		if !sleep(ctx, tick) {
 			return nil
 		}
@@ -112,9 +120,15 @@ func (e *engine) lookAfter(ctx context.Context) error {
 		return err
 	}
 	if c.Backup == nil || due(c.Backup.At, e.now()) {
-		if err := e.backUp(ctx, c.Backup); err != nil {
-			return err
-		}
+		return e.backUp(ctx, c.Backup)
+	}
+	return nil
+}
+
+func (e *engine) checkDaily(ctx context.Context) error {
+	c, err := CareOf(ctx, e.db)
+	if err != nil {
+		return err
 	}
 	if c.Check == nil || due(c.Check.At, e.now()) {
 		return e.check(ctx, c.Check)

@@ -3,6 +3,7 @@ package daemon
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -85,7 +86,7 @@ func (k *keeper) day() Care {
 
 func (k *keeper) look() Care {
 	k.t.Helper()
-	if err := k.lookAfter(k.t.Context()); err != nil {
+	if err := errors.Join(k.lookAfter(k.t.Context()), k.checkDaily(k.t.Context())); err != nil {
 		k.t.Fatal(err)
 	}
 	c, err := CareOf(k.t.Context(), k.db)
