@@ -64,7 +64,9 @@ func (p *Pipeline) View(ctx context.Context, threadID string) (View, error) {
 	}
 	v.Fresh = p.freshness(&v.Thread, cp)
 	if v.Fresh.Behind > 0 && v.Fresh.Behind <= maxReadThrough && cp.ParserVersion == rollout.Version() {
-		if err := p.readThrough(ctx, &v, cp); err != nil {
+		// A file that can't be read is named by status, with the reason; the
+		// answer is what the cache has, and says that it is behind.
+		if err := p.readThrough(ctx, &v, cp); err != nil && ctx.Err() != nil {
 			return v, fmt.Errorf("read the uncommitted lines of %s: %w", cp.Path, err)
 		}
 	}
@@ -96,10 +98,19 @@ func (p *Pipeline) freshness(t *transcript.Thread, cp store.Checkpoint) Freshnes
 	return f
 }
 
-// readThrough adds to v what stands in the rollout behind the cursor.
+// readThrough adds to v what stands in the rollout behind the cursor. After an
+// error nothing was added.
 func (p *Pipeline) readThrough(ctx context.Context, v *View, cp store.Checkpoint) error {
-	if cp.Form == store.FormDocument {
+	switch cp.Form {
+	case store.FormDocument:
 		return nil
+	case store.FormZstd:
+		if err := tail.Verify(cp.Path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err // what stands before the damage can be wrong
+		}
+	case store.FormPlain:
 	}
 	r, err := tail.Open(cp.Path, cursorOf(cp.Cursor), tailOptions())
 	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) || errors.Is(err, fs.ErrNotExist) {

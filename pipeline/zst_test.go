@@ -91,6 +91,34 @@ func TestBrokenCompressedFileMovesNothing(t *testing.T) {
 	}
 }
 
+// What was taken in is still answered when its file became unreadable, and the
+// answer says that it is behind.
+func TestBrokenFileIsAnsweredFromTheCache(t *testing.T) {
+	texts := numbered(0, 500)
+	good := frame(t, spoken(texts...))
+	for name, file := range map[string][]byte{
+		"cut":            good[:len(good)/2],
+		"cut at its end": good[:len(good)-1], // all lines but the last block can be decoded
+		"not compressed": spoken(texts...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			home := t.TempDir()
+			path := filepath.Join(home, "sessions", "2026", "09", "01", "rollout-2026-09-01T09-00-00-"+openThread+".jsonl.zst")
+			write(t, path, frame(t, spoken(texts[:100]...)))
+			b.take(home, path)
+			write(t, path, file)
+			v, err := b.pipe.View(t.Context(), openThread)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(v.Messages) != 100 || v.Fresh.Behind == 0 {
+				t.Errorf("%d messages, %d behind", len(v.Messages), v.Fresh.Behind)
+			}
+		})
+	}
+}
+
 func TestFirstLookAtABrokenCompressedFile(t *testing.T) {
 	reliability.Fault(t, 28, "broken when first seen, whole at the next look")
 	texts := numbered(0, 5_000)
