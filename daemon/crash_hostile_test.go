@@ -110,7 +110,7 @@ func (w *writer) renew(l *log) {
 	opt.ThreadID = l.text.ThreadID()
 	opt.Start = opt.Start.Add(time.Duration(w.marks) * time.Second)
 	l.text = rollouttest.New(pick(w.rnd, rollouttest.Legacy, rollouttest.Marked, rollouttest.Paginated), opt)
-	l.taken, l.queue = 0, nil
+	l.taken, l.queue, l.renewed = 0, nil, true
 	w.speak(l.text)
 }
 

@@ -43,6 +43,7 @@ type log struct {
 	zst      bool
 	archived bool
 	parent   bool // others begin with what it says: it is never rewritten
+	renewed  bool // it was rewritten
 	steps    []func() error
 }
 
@@ -240,10 +241,10 @@ func (w *writer) fork(from *log) error {
 			opt.RolloutID, opt.ThreadID = opt.ThreadID, from.text.ThreadID()
 		}
 		w.add(rollouttest.New(rollouttest.Paginated, opt))
-	} else if strings.Contains(string(from.text.Bytes()), `"session_meta"`) {
+	} else if strings.Contains(string(from.text.Bytes()), `"session_meta"`) && !from.renewed {
 		w.add(from.text.Fork(opt))
 	} else {
-		return nil // the oldest era has no forks
+		return nil // the oldest era has no forks, and which lines are copies of a thread that was another before, what was read first decides
 	}
 	from.parent = true
 	return nil

@@ -91,7 +91,9 @@ func (e *engine) open(ctx context.Context) error {
 		return err
 	}
 	e.db = db
-	if err := e.begin(ctx, cause); err != nil {
+	if err := e.begin(ctx, cause); err != nil && ctx.Err() != nil {
+		return errors.Join(err, e.closeCache(ctx)) // told to stop: nothing is wrong with it
+	} else if err != nil {
 		return Suspect(e.opt.Config, errors.Join(diagnose(ctx, e.db, err), db.Close()))
 	}
 	return nil
@@ -161,8 +163,14 @@ func (e *engine) closed(ctx context.Context, err error) error {
 	return Suspect(e.opt.Config, errors.Join(err, e.close(ctx)))
 }
 
-// close leaves a clean cache behind. It does so even if ctx has ended.
+// close leaves a clean cache behind, and gives the lock back.
 func (e *engine) close(ctx context.Context) error {
+	return errors.Join(e.closeCache(ctx), e.lock.release())
+}
+
+// closeCache remembers that the cache was closed. It does so even if ctx has
+// ended.
+func (e *engine) closeCache(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	clean := e.db.SetMeta(ctx, cleanKey, "yes")
@@ -170,7 +178,7 @@ func (e *engine) close(ctx context.Context) error {
 		e.log.Warn("the next start will look the cache over", "err", clean)
 		clean = nil // nothing is lost, and nothing could be done
 	}
-	return errors.Join(clean, e.db.Close(), e.lock.release())
+	return errors.Join(clean, e.db.Close())
 }
 
 // PipelineOptions turns the user's settings into what the pipeline needs. The

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/failpoint"
@@ -12,10 +13,10 @@ import (
 // readWhole tells whether a parent's file is taken in up to its end. One that is
 // not where it was is about to be found elsewhere, with more in it maybe.
 func readWhole(c store.Checkpoint) bool {
-	if c.State == store.FileGone {
-		return true // there will never be more
-	}
 	now, err := tail.StatFile(c.Path)
+	if c.State == store.FileGone {
+		return errors.Is(err, fs.ErrNotExist) // then there will never be more; else it is back
+	}
 	return err == nil && now.Size == c.Size
 }
 

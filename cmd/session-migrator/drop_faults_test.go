@@ -124,6 +124,7 @@ func TestFaultReadersOfTheDropFolder(t *testing.T) {
 	if code, _ := p.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
+	p.output("run", "--once") // what the stop left to do
 	before := looks(t, drop)
 	p.start("run")
 	p.until("it runs", 20*time.Second, p.running)
