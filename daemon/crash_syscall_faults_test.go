@@ -66,6 +66,9 @@ func TestFaultSyscallKills(t *testing.T) {
 					t.Fatalf("before call %d of %s: %v", when, call.name, err)
 				}
 				if len(o.wrong) > 0 {
+					if keep := os.Getenv("CRASH_KEEP"); keep != "" {
+						_ = os.CopyFS(filepath.Join(keep, call.name), os.DirFS(dir)) // a help for who looks into it
+					}
 					t.Fatalf("killed before call %d of %s:\n\t%s", when, call.name, strings.Join(o.wrong, "\n\t"))
 				}
 			}

@@ -20,9 +20,13 @@ const (
 	firstTick = 250 * time.Millisecond
 )
 
-// heals is how often a run starts again by itself with a new cache before it
-// gives up.
-const heals = 3
+const (
+	// heals is how often a run starts again at once with a new cache; then it
+	// waits longer and longer in between: what damages it may go on.
+	heals    = 3
+	healWait = 5 * time.Second
+	healMost = 5 * time.Minute
+)
 
 // healed is how long a run must have gone on for its start to count as a cure.
 const healed = 10 * time.Minute
@@ -40,13 +44,25 @@ func Run(ctx context.Context, opt Options) error {
 		if time.Since(begun) > healed {
 			n = 1 // another day's damage
 		}
-		if n > heals || !errors.Is(err, errReplaced) && !errors.Is(err, store.ErrDamaged) {
+		if !errors.Is(err, errReplaced) && !errors.Is(err, store.ErrDamaged) {
 			return err
 		}
+		wait := healDelay(n)
 		if opt.Log != nil {
-			opt.Log.Warn("the cache is made anew", "err", err)
+			opt.Log.Warn("the cache is made anew", "err", err, "in", wait)
+		}
+		if wait > 0 && !sleep(ctx, wait) {
+			return nil
 		}
 	}
+}
+
+// healDelay is pure: how long to wait before the n-th new cache in a row.
+func healDelay(n int) time.Duration {
+	if n <= heals {
+		return 0
+	}
+	return min(healWait<<min(n-heals-1, 10), healMost)
 }
 
 func run(ctx context.Context, opt Options) (err error) {

@@ -67,3 +67,29 @@ func (p *Pipeline) rederive(ctx context.Context, v *View, cp store.Checkpoint, c
 	v.Fresh.Rederived = true
 	return nil
 }
+
+// UnreadError means that nothing of a session's file could ever be read: there
+// is no saying what it holds.
+type UnreadError struct{ Path, Reason string }
+
+// Error gives the file and the reason.
+func (e *UnreadError) Error() string {
+	return "the session's file " + e.Path + " can't be read: " + e.Reason
+}
+
+// Unread gives *UnreadError for a thread of which nothing was read yet because
+// its file can't be.
+func (p *Pipeline) Unread(ctx context.Context, threadID string) error {
+	t, err := p.db.Thread(ctx, threadID)
+	if err != nil {
+		return err
+	}
+	cp, err := p.db.Rollout(ctx, t.RolloutID)
+	if err != nil {
+		return err
+	}
+	if cp.State == store.FileUnreadable && cp.Cursor.Offset == 0 && t.LastSeq == 0 {
+		return &UnreadError{Path: cp.Path, Reason: cp.Reason}
+	}
+	return nil
+}

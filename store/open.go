@@ -298,6 +298,19 @@ func (db *DB) newer(schema int) error {
 	return fmt.Errorf("open cache %s: %w", db.path, &NewerError{Schema: schema, Known: db.ladder.top()})
 }
 
+// Outdated gives *NewerError if a newer program has changed the cache's form: it
+// must not be written then, even if it was ours when it was opened.
+func (db *DB) Outdated(ctx context.Context) error {
+	schema, err := db.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if schema > db.ladder.top() {
+		return db.newer(schema)
+	}
+	return nil
+}
+
 // readable lets a reader of a newer cache go on if that says that it may.
 func (db *DB) readable(ctx context.Context) error {
 	schema, err := db.identify(ctx)

@@ -165,7 +165,7 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 	defer func() { _ = db.Close() }() // only read
 	schema, err := db.Schema(ctx)
 	if err == nil {
-		err = d.integrity(ctx, db)
+		err = errors.Join(db.Outdated(ctx), d.integrity(ctx, db))
 	}
 	if err != nil {
 		_, fix := classify(err)

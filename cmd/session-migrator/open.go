@@ -176,6 +176,9 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 		return nil, pipeline.View{}, err
 	}
 	id, err := r.thread(ctx, arg)
+	if err == nil {
+		err = unread(r.pipe.Unread(ctx, id))
+	}
 	if err != nil {
 		r.close()
 		return nil, pipeline.View{}, err
@@ -192,6 +195,15 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 		a.warn("the cache disagreed with itself about this session: it was read from its rollout, and is to be repaired")
 	}
 	return r, v, nil
+}
+
+// unread says what to do about a file of which nothing could be read.
+func unread(err error) error {
+	if e, ok := errors.AsType[*pipeline.UnreadError](err); ok {
+		e = &pipeline.UnreadError{Path: e.Path, Reason: without(e.Path, e.Reason)}
+		return hinted(e, "see that you may read it; it is then read by itself, or by the next command")
+	}
+	return err
 }
 
 // anySystem matches an absolute path of Windows wherever it is asked for.

@@ -17,6 +17,18 @@ import (
 // session finds the thread that the argument names. With an isolated server
 // only threads of its workspace are found, whatever names them.
 func (s *server) session(ctx context.Context, h *handle, c call) (string, error) {
+	id, err := s.named(ctx, h, c)
+	if err != nil {
+		return "", err
+	}
+	err = h.pipe.Unread(ctx, id)
+	if e, ok := errors.AsType[*pipeline.UnreadError](err); ok {
+		return "", advise("Nothing of session %s could be read yet, so there is no saying what it holds: %s. Its user can give the permission, or see `session-migrator doctor`.", id, oneLine(pipeline.RedactText(e.Error())))
+	}
+	return id, err
+}
+
+func (s *server) named(ctx context.Context, h *handle, c call) (string, error) {
 	arg, err := c.args.text("session")
 	if err != nil {
 		return "", err
