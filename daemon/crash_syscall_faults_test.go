@@ -3,6 +3,7 @@
 package daemon_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -102,6 +103,10 @@ func killAtCall(t *testing.T, strace string, k task, call string, when int) bool
 	c.Env = run.Env
 	out, err := c.CombinedOutput()
 	if err == nil {
+		return false
+	}
+	if bytes.Contains(out, []byte("strace: ptrace(")) {
+		t.Logf("%s, before call %d: strace itself failed: %s", call, when, out)
 		return false
 	}
 	// strace ends as what it traced did.

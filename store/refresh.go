@@ -41,6 +41,11 @@ func (db *DB) refresh(ctx context.Context, tx *sql.Tx, threadID string, decideAl
 	own := segs[len(segs)-1]
 	figures(&t, base, own.sums)
 	describe(&t, segs)
+	if t.Title == "" {
+		if t.Title, err = inheritedTitle(ctx, tx, segs); err != nil {
+			return err
+		}
+	}
 	if err := db.ownRollouts(ctx, tx, &t); err != nil {
 		return err
 	}
@@ -149,9 +154,26 @@ func describe(t *transcript.Thread, segs []segment) {
 			t.Title = segs[i].facts.FirstUser
 		}
 	}
-	first(&t.Title, func(f *transcript.Facts) string { return f.FirstUser })
 	t.Workspace = transcript.WorkspaceKey(t.Cwd)
 	t.Cwd = transcript.ShownPath(t.Cwd)
+}
+
+// inheritedTitle is the first request of another thread that the history begins
+// in. What was said there after the cut is none of this thread's.
+func inheritedTitle(ctx context.Context, q queryer, segs []segment) (string, error) {
+	for i := len(segs) - 2; i >= 0; i-- {
+		if segs[i].facts.FirstUser == "" {
+			continue
+		}
+		t, err := segs[i].tally(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		if t.Roles[transcript.RoleUser] > 0 {
+			return segs[i].facts.FirstUser, nil
+		}
+	}
+	return "", nil
 }
 
 // ownRollouts adds up over all files of the thread, abandoned branches

@@ -201,6 +201,32 @@ func TestForkJoinsItsBaseInEitherOrder(t *testing.T) {
 	}
 }
 
+// What another thread was asked after it was forked names the fork in no order
+// of reading; what it was asked before does.
+func TestForkHasNoTitleFromAfterItsCut(t *testing.T) {
+	for _, c := range []struct {
+		cut  int64
+		want string
+	}{{100, ""}, {300, "p1"}} {
+		for _, parentFirst := range []bool{true, false} {
+			t.Run(fmt.Sprint("cut at ", c.cut, ", parent first ", parentFirst), func(t *testing.T) {
+				db, _ := open(t)
+				parent := script(parentID, parentID, 1, "u:p1", "a:p2", "u:p3", "a:p4")
+				parent.Facts.FirstUser = "p1"
+				child := script(childID, childID, 1)
+				child.Facts.FirstUser = ""
+				child.Facts.Base = &transcript.Base{RolloutID: parentID, Ordinal: c.cut / 100, Offset: c.cut}
+				for _, b := range map[bool][]*store.Batch{true: {parent, child}, false: {child, parent}}[parentFirst] {
+					commit(t, db, b)
+				}
+				if got := thread(t, db, childID).Title; got != c.want {
+					t.Errorf("title %q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+}
+
 func TestBaseThatIsRewrittenIsCountedAgain(t *testing.T) {
 	db, _ := open(t)
 	commit(t, db, script(parentID, parentID, 1, "u:p1", "a:p2", "u:p3", "a:p4"))
