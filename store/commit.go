@@ -311,11 +311,12 @@ func (w *commit) threads() error {
 
 const dependentsQuery = `WITH RECURSIVE up(id, depth) AS (
 		SELECT ?, 0 UNION
-		SELECT r.rollout_id, depth+1 FROM up CROSS JOIN rollout r ON r.base_rollout=up.id WHERE r.base_complete=0 AND r.base_rollout<>'' AND depth<64)
+		SELECT r.rollout_id, depth+1 FROM up CROSS JOIN rollout r ON r.base_rollout=up.id WHERE (r.base_complete=0 OR coalesce(json_extract(r.sums,'$.t'),0)=0) AND r.base_rollout<>'' AND depth<64)
 	SELECT DISTINCT r.thread_id FROM up CROSS JOIN rollout r ON r.rollout_id=up.id WHERE up.depth>0`
 
 // dependents are the threads that wait for lines of this rollout to complete
-// their history, through any number of bases.
+// their history, through any number of bases, and those without a turn of their
+// own: they stand as the turn stands that they begin in.
 func dependents(ctx context.Context, tx *sql.Tx, rolloutID string) ([]string, error) {
 	rows, err := tx.QueryContext(ctx, dependentsQuery, rolloutID)
 	if err != nil {

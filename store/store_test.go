@@ -227,6 +227,29 @@ func TestForkHasNoTitleFromAfterItsCut(t *testing.T) {
 	}
 }
 
+// A fork that begins within a turn of another thread, and says nothing, stands
+// as that turn stands.
+func TestForkFollowsTheTurnItBeginsIn(t *testing.T) {
+	db, _ := open(t)
+	parent := script(parentID, parentID, 1, "u:p1", "c:p2")
+	for i := range parent.Delta.Turns {
+		parent.Delta.Turns[i].State = transcript.StateRunning
+	}
+	commit(t, db, parent)
+	child := script(childID, childID, 1)
+	child.Facts.Base = &transcript.Base{RolloutID: parentID, Ordinal: 3, Offset: 300}
+	commit(t, db, child)
+	if got := thread(t, db, childID).State; got != transcript.StateRunning {
+		t.Errorf("state %v", got)
+	}
+	end := script(parentID, parentID, 3)
+	end.Delta.Turns = []transcript.Turn{{Number: 1, State: transcript.StateAnswered}}
+	commit(t, db, end)
+	if got := thread(t, db, childID).State; got != transcript.StateAnswered {
+		t.Errorf("state %v when the turn has its end", got)
+	}
+}
+
 func TestBaseThatIsRewrittenIsCountedAgain(t *testing.T) {
 	db, _ := open(t)
 	commit(t, db, script(parentID, parentID, 1, "u:p1", "a:p2", "u:p3", "a:p4"))
