@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Read gives the records in a folder, one for each test and text: the last.
@@ -18,6 +19,15 @@ func Read(dir string) ([]Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}
+	written := map[string]time.Time{}
+	for _, name := range names {
+		st, err := os.Stat(name)
+		if err != nil {
+			return nil, fmt.Errorf("list records: %w", err)
+		}
+		written[name] = st.ModTime()
+	}
+	slices.SortFunc(names, func(a, b string) int { return written[a].Compare(written[b]) })
 	type key struct {
 		fault, goal int
 		test, text  string
