@@ -27,6 +27,7 @@ type Options struct {
 	Progress func(Progress) // called now and then, never twice at a time; may be nil
 
 	usage func(dir string) (disk.Usage, error) // nil: the system's answer
+	began time.Time                            // when Run did; a new cache changes nothing about it
 }
 
 // engine is one writer at work: the lock, the cache and what fills it.

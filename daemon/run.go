@@ -38,6 +38,7 @@ var errReplaced = errors.New("the cache was deleted or replaced")
 // returns nil. A cache that is found damaged, or was taken away, is made anew
 // from the rollouts. *LockedError if another process does so already.
 func Run(ctx context.Context, opt Options) error {
+	opt.began = time.Now().UTC()
 	for n := 1; ; n++ {
 		begun := time.Now()
 		err := run(ctx, opt)
@@ -213,7 +214,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 
 // house keeps what the daemon says of itself current, and the WAL short.
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
-	since, program := time.Now().UTC(), thisProgram()
+	since, program := e.opt.began, thisProgram()
 	var said Info
 	var version int64 = -1
 	wait := firstTick

@@ -220,8 +220,11 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 			return
 		}
 		fix := "nothing to do: the rest of the file was read"
-		if p.State == store.FileUnreadable {
+		switch {
+		case p.State == store.FileUnreadable:
 			fix = "see that you may read it; it is tried again by itself"
+		case p.Reason != "": // one of two files of a session
+			fix = "the one that was read first is used: keep the one you want and move the other out of the Codex home"
 		}
 		d.warn("files", fix, "%s: %s", p.Path, fileOf(&p).Reason)
 	}
