@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -377,5 +378,22 @@ func TestDamageIsCountedButNotAllNamed(t *testing.T) {
 	ps, err := db.Problems(t.Context())
 	if err != nil || len(ps) != 1 || ps[0].Damaged != 1000 || len(ps[0].Damage) >= 1000 || len(ps[0].Damage) == 0 {
 		t.Errorf("%d files, %v", len(ps), err)
+	}
+}
+
+// What lies in the place of an open cache is not opened beside it.
+func TestReplacedCacheIsNotChecked(t *testing.T) {
+	db, path := open(t)
+	if err := os.WriteFile(path+".other", []byte(strings.Repeat("not ours\n", 999)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".other", path); err != nil {
+		t.Skipf("an open file can't be replaced here: %v", err)
+	}
+	if err := db.CheckAll(t.Context()); err != nil {
+		t.Errorf("looked at: %v", err)
+	}
+	if !db.Replaced() {
+		t.Error("not noticed")
 	}
 }

@@ -109,7 +109,7 @@ func (db *DB) Commits(ctx context.Context) (n int64, err error) {
 // or someone cut the file: what is written then is lost. One goroutine asks.
 func (db *DB) Replaced() bool {
 	st, err := os.Stat(db.path)
-	if err != nil || !os.SameFile(st, db.file) || st.Size() < db.size {
+	if err != nil || db.moved() || st.Size() < db.size {
 		return true
 	}
 	db.size = st.Size() // SQLite never makes it smaller
@@ -118,4 +118,11 @@ func (db *DB) Replaced() bool {
 	}
 	wal, err := os.Stat(db.path + "-wal")
 	return err != nil || !os.SameFile(wal, db.wal)
+}
+
+// moved tells whether the path leads to another file than the open one, or to
+// none.
+func (db *DB) moved() bool {
+	st, err := os.Stat(db.path)
+	return err != nil || !os.SameFile(st, db.file)
 }
