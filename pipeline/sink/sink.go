@@ -41,12 +41,14 @@ type Sink interface {
 type Limits struct {
 	Units int // UTF-16 units
 	Bytes int
+	Bare  bool // it wants no front matter
 }
 
 // Artifact is a document to be put.
 type Artifact struct {
 	ThreadID  string
 	Workspace string // canonical root of what the thread worked on; may be empty
+	Cwd       string // folder the thread worked in, as written; may be empty
 	// Name is the file's name, lower case ASCII with .md. It counts the first
 	// time only: later the file keeps the name of the receipt.
 	Name string
@@ -74,9 +76,10 @@ const (
 	StateWritten   State = iota + 1 // the file holds the artifact since now
 	StateUnchanged                  // it held it before
 	StateEdited                     // somebody changed it: left alone from now on
+	StateNone                       // the sink has no place for the thread; Receipt.Path is empty
 )
 
-var stateNames = [...]string{"", "written", "unchanged", "edited"}
+var stateNames = [...]string{"", "written", "unchanged", "edited", "none"}
 
 // String returns the name used in JSON and in the store.
 func (s State) String() string {
@@ -103,6 +106,8 @@ func (s *State) UnmarshalText(b []byte) error {
 var (
 	// ErrEdited says that a file is no longer as we wrote it and therefore stays.
 	ErrEdited = errors.New("file was edited")
+	// ErrNoPlace says that a consumer isn't there, or that nothing tells where.
+	ErrNoPlace = errors.New("no place to write to")
 	// ErrUnsafe says that nothing is written to a folder because others could
 	// change what lies there.
 	ErrUnsafe = errors.New("the folder is not safe")
