@@ -167,5 +167,13 @@ func Short(c config.Config) error {
 }
 
 func shortOf(dir string, u disk.Usage) error {
-	return fmt.Errorf("%w: only %d MB are free where %s lies, and intake leaves %d MB", store.ErrFull, u.Free>>20, dir, needed(u.Total)>>20)
+	return fmt.Errorf("%w: only %s are free where %s lies, and intake leaves %s", store.ErrFull, amount(u.Free), dir, amount(needed(u.Total)))
+}
+
+// amount writes bytes so that a small file system doesn't read as 0 MB.
+func amount(n int64) string {
+	if n < 10<<20 {
+		return fmt.Sprintf("%d kB", n>>10)
+	}
+	return fmt.Sprintf("%d MB", n>>20)
 }

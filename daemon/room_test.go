@@ -110,3 +110,18 @@ func TestCommandDoesNotWaitForRoom(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRoomIsToldInFittingUnits(t *testing.T) {
+	for _, c := range []struct {
+		free, total int64
+		want        string
+	}{
+		{52 << 10, 1100 << 10, "only 52 kB are free where /data lies, and intake leaves 110 kB"},
+		{199 << 20, 100 << 30, "only 199 MB are free where /data lies, and intake leaves 1024 MB"},
+		{0, 64 << 20, "only 0 kB are free where /data lies, and intake leaves 6553 kB"},
+	} {
+		if got := shortOf("/data", disk.Usage{Free: c.free, Total: c.total}).Error(); !strings.HasSuffix(got, c.want) {
+			t.Errorf("got %q, want %q at its end", got, c.want)
+		}
+	}
+}
