@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/session-migrator/session-migrator/pipeline"
@@ -40,8 +41,8 @@ func (s *server) explain(ctx context.Context, err error) (text string, ours bool
 			grouped(max(0, budget)), grouped(need)), false
 	}
 	switch {
-	case errors.Is(err, store.ErrNone) && s.daemon(ctx).Running:
-		return "The daemon is just making the cache. Try again in a second.", false
+	case (errors.Is(err, store.ErrNone) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign)) && s.daemon(ctx).Running:
+		return "The daemon is making the cache anew: ask again in a few seconds.", false
 	case errors.Is(err, store.ErrChanged):
 		return "What the cache holds of this session disagrees with itself, so nothing is given out. The daemon reads the session anew from its rollouts: try again in a few seconds. Without a daemon: `session-migrator rebuild`.", false
 	case errors.Is(err, store.ErrNone):
@@ -53,6 +54,8 @@ func (s *server) explain(ctx context.Context, err error) (text string, ours bool
 		return "The cache is damaged. `session-migrator rebuild` sets it aside and makes it anew from the rollouts; a running daemon does so by itself.", false
 	case errors.Is(err, store.ErrForeign):
 		return "The file in the cache's place is not a session-migrator cache. `session-migrator run --once` moves it aside.", false
+	case errors.Is(err, store.ErrFolder), errors.Is(err, fs.ErrPermission):
+		return "The cache or its folder can't be read by this user. `session-migrator doctor` names the fix.", false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "The call was cancelled.", false
 	}

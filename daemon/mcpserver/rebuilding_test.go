@@ -67,7 +67,7 @@ func TestNoCacheWhileTheDaemonRuns(t *testing.T) {
 			return mcpserver.DaemonStatus{Running: true}, nil
 		},
 	}
-	legacy(t, d).refused("list_sessions", `{}`, "Try again in a second")
+	legacy(t, d).refused("list_sessions", `{}`, "ask again in a few seconds")
 }
 
 func TestDamagedSessionIsAnsweredFromItsRollout(t *testing.T) {

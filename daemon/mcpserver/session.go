@@ -212,9 +212,14 @@ func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness 
 	if out.Fresh {
 		return out
 	}
-	out.Note = bytesText(f.Behind) + " behind: this is the state of " + stamp(f.LastItem) + ", the daemon is still reading."
-	if !s.daemon(ctx).Running {
-		out.Note = bytesText(f.Behind) + " behind: the daemon is not running, this is the state of " + stamp(f.LastItem) + ". `session-migrator run`"
+	out.Note = bytesText(f.Behind) + " behind: "
+	if out.AsOf != "" {
+		out.Note += "this is the state of " + out.AsOf + ", "
+	}
+	if s.daemon(ctx).Running {
+		out.Note += "the daemon is still reading."
+	} else {
+		out.Note += "the daemon is not running. `session-migrator run`"
 	}
 	return out
 }

@@ -1,0 +1,52 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+func serverBeside(running bool) *server {
+	return &server{deps: Deps{Status: func(context.Context) (DaemonStatus, error) { return DaemonStatus{Running: running}, nil }}}
+}
+
+// A time that isn't known is left out of the sentence.
+func TestFreshnessSaysNoEmptyTime(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		running bool
+		last    time.Time
+		want    string
+	}{
+		{true, at, "1.0 kB behind: this is the state of 2026-11-20T09:00:00Z, the daemon is still reading."},
+		{true, time.Time{}, "1.0 kB behind: the daemon is still reading."},
+		{false, at, "1.0 kB behind: this is the state of 2026-11-20T09:00:00Z, the daemon is not running. `session-migrator run`"},
+		{false, time.Time{}, "1.0 kB behind: the daemon is not running. `session-migrator run`"},
+	} {
+		if got := serverBeside(c.running).freshness(t.Context(), pipeline.Freshness{Behind: 1000, LastItem: c.last}).Note; got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// Beside a daemon nobody has to do anything about the cache.
+func TestTheDaemonMakesTheCacheAnew(t *testing.T) {
+	const wait = "The daemon is making the cache anew: ask again in a few seconds."
+	for _, kind := range []error{store.ErrNone, store.ErrDamaged, store.ErrForeign} {
+		err := fmt.Errorf("open cache /x: %w", kind)
+		if got, ours := serverBeside(true).explain(t.Context(), err); got != wait || ours {
+			t.Errorf("%v beside a daemon: %q, %t", kind, got, ours)
+		}
+		if got, _ := serverBeside(false).explain(t.Context(), err); got == wait || !strings.Contains(got, "session-migrator r") {
+			t.Errorf("%v without a daemon: %q", kind, got)
+		}
+	}
+	if got, ours := serverBeside(true).explain(t.Context(), store.ErrFolder); !strings.Contains(got, "session-migrator doctor") || ours {
+		t.Errorf("%q, %t", got, ours)
+	}
+}
