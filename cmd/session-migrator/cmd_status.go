@@ -277,7 +277,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 	if s.Watch.Backend != noBackend {
 		event := "no change seen yet"
 		if s.Watch.LastEvent != nil {
-			event = "last change seen " + age(now, *s.Watch.LastEvent) + " ago"
+			event = "last change seen " + ago(now, *s.Watch.LastEvent)
 		}
 		line("watch", "%s, %s, %s", orDash(s.Watch.Backend), plural(s.Watch.Watches, "folder"), event)
 	}

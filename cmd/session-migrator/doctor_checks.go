@@ -386,8 +386,8 @@ func (d *doctor) backups(c config.Config) {
 	case newest.IsZero():
 		d.ok("backups", "none yet; the daemon takes one a day of what no rollout can give again")
 	case d.a.now().Sub(newest) > backupAge:
-		d.warn("backups", "leave \"session-migrator run\" running", "the newest is %s old", age(d.a.now(), newest))
+		d.warn("backups", "leave \"session-migrator run\" running", "the newest was taken %s", ago(d.a.now(), newest))
 	default:
-		d.ok("backups", "%s, the newest %s old", plural(len(files), "backup"), age(d.a.now(), newest))
+		d.ok("backups", "%s, the newest taken %s", plural(len(files), "backup"), ago(d.a.now(), newest))
 	}
 }
