@@ -26,13 +26,11 @@ type MemoryRequest struct {
 // Memory writes the hand-off document of a thread: the whole dialogue if the
 // target takes the thread as it is and no size is given, else the facts.
 func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte, error) {
-	in := memory.Input{Thread: v.Thread, Messages: clipped(v.Messages), NoSummary: "none asked for", Location: q.Location}
-	var err error
-	if v.Thread.ID != "" {
-		if in.Turns, err = p.db.Turns(ctx, v.Thread.ID); err != nil {
-			return nil, err
-		}
+	in, err := p.memoryInput(ctx, v)
+	if err != nil {
+		return nil, err
 	}
+	in.NoSummary, in.Location = "none asked for", q.Location
 	opt := memory.Options{Units: q.Units, Bare: q.Bare}
 	if q.Target == "" {
 		ts := p.targets.Load()
@@ -47,6 +45,25 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 		}
 	}
 	return memory.Render(memory.Build(in), opt)
+}
+
+// memoryInput gives what is recorded of a thread.
+func (p *Pipeline) memoryInput(ctx context.Context, v View) (memory.Input, error) {
+	in := memory.Input{Thread: v.Thread, Messages: clipped(v.Messages)}
+	var err error
+	if v.Thread.ID != "" {
+		in.Turns, err = p.db.Turns(ctx, v.Thread.ID)
+	}
+	return in, err
+}
+
+// Brief gives a thread in a few lines, for files that hold many.
+func (p *Pipeline) Brief(ctx context.Context, v View) (memory.Digest, error) {
+	in, err := p.memoryInput(ctx, v)
+	if err != nil {
+		return memory.Digest{}, err
+	}
+	return memory.Brief(memory.Build(in)), nil
 }
 
 // clipAbove is the size of a tool output in bytes above which a document sees

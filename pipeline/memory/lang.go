@@ -17,6 +17,20 @@ const (
 	german
 )
 
+// String gives the name in BCP 47.
+func (l language) String() string {
+	switch l {
+	case chinese:
+		return "zh"
+	case japanese:
+		return "ja"
+	case german:
+		return "de"
+	case english:
+	}
+	return "en"
+}
+
 // languageOf judges by what the person wrote: by its script, and where that is
 // Latin by the commonest words.
 func languageOf(texts []string) language {
@@ -79,6 +93,8 @@ type labels struct {
 	decisions, learned, tried, open string
 	next, earlierTurns, original    string
 	added, deleted, images, goal    string
+	openRequest, openPlan           string
+	openPatch                       string
 	states                          map[transcript.State]string
 }
 
@@ -115,6 +131,7 @@ func englishLabels() labels {
 		decisions: "Decided", learned: "Learned", tried: "Did not work", open: "Open", next: "Next",
 		earlierTurns: "%d earlier turns left out (%d tokens). Oldest: “%s”. Get them: `get_omitted_original(\"%s\", \"t%d-t%d\")`.",
 		original:     "Original: %s", added: "new", deleted: "deleted", images: "%d images, not kept", goal: "Goal",
+		openRequest: "not answered: “%s”", openPlan: "plan steps left: %d, first: %s", openPatch: "failed patch of %s",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "empty, nothing was asked", transcript.StateUnanswered: "unanswered",
 			transcript.StateRunning: "still running", transcript.StateAnswered: "answered",
@@ -142,6 +159,7 @@ func chineseLabels() labels {
 		decisions: "决定", learned: "发现", tried: "行不通", open: "未完成", next: "下一步",
 		earlierTurns: "略去更早的 %d 轮（%d tokens）。最早：“%s”。取回：`get_omitted_original(\"%s\", \"t%d-t%d\")`。",
 		original:     "原始文件：%s", added: "新建", deleted: "已删除", images: "%d 张图片，未保留", goal: "目标",
+		openRequest: "未答复：“%s”", openPlan: "计划还有 %d 步，先是：%s", openPatch: "%s 的补丁失败",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空，尚无请求", transcript.StateUnanswered: "未答复", transcript.StateRunning: "进行中",
 			transcript.StateAnswered: "已答复", transcript.StateInterrupted: "已中断", transcript.StateFailed: "失败",
@@ -168,6 +186,7 @@ func japaneseLabels() labels {
 		decisions: "決定", learned: "分かったこと", tried: "うまくいかなかったこと", open: "未完了", next: "次",
 		earlierTurns: "以前の %d ターンを省略（%d tokens）。最初：「%s」。取得：`get_omitted_original(\"%s\", \"t%d-t%d\")`。",
 		original:     "元のファイル：%s", added: "新規", deleted: "削除", images: "画像 %d 枚、保存なし", goal: "目的",
+		openRequest: "未回答：「%s」", openPlan: "計画の残り %d 件、最初は：%s", openPatch: "%s へのパッチが失敗",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空（依頼なし）", transcript.StateUnanswered: "未回答", transcript.StateRunning: "作業中",
 			transcript.StateAnswered: "回答済み", transcript.StateInterrupted: "中断", transcript.StateFailed: "失敗",
@@ -194,6 +213,7 @@ func germanLabels() labels {
 		decisions: "Entschieden", learned: "Erkannt", tried: "Ging nicht", open: "Offen", next: "Weiter mit",
 		earlierTurns: "%d frühere Schritte ausgelassen (%d Tokens). Erster: „%s“. Abruf: `get_omitted_original(\"%s\", \"t%d-t%d\")`.",
 		original:     "Original: %s", added: "neu", deleted: "gelöscht", images: "%d Bilder, nicht aufbewahrt", goal: "Ziel",
+		openRequest: "unbeantwortet: „%s“", openPlan: "offene Planschritte: %d, zuerst: %s", openPatch: "gescheiterter Patch an %s",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "leer, nichts gefragt", transcript.StateUnanswered: "unbeantwortet",
 			transcript.StateRunning: "läuft noch", transcript.StateAnswered: "beantwortet",

@@ -93,6 +93,7 @@ type Document struct {
 	Checks  []Check
 	Errors  []Failure
 	Answer  Quote   // newest of the agent
+	Next    Next    // what it says of the time after it
 	Earlier []Quote // other requests, newest first
 
 	Commands, Answers int // seen at all
@@ -117,6 +118,7 @@ func Build(in Input) Document {
 		d.State = transcript.StateEmpty
 	}
 	d.requests(in.Messages)
+	d.Next = nextIn(d.Answer.Text)
 	d.lang = languageOf(d.userTexts())
 	d.work(in.Messages)
 	for i := len(in.Turns) - 1; i >= 0; i-- {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"slices"
 	"sort"
 	"strings"
 
@@ -211,6 +212,13 @@ func (l *ledger) list() []File {
 		}
 		return a.last > b.last
 	})
+	return all
+}
+
+// newest returns the files in the order of their last change, newest first.
+func newest(files []File) []File {
+	all := slices.Clone(files)
+	slices.SortStableFunc(all, func(a, b File) int { return b.last - a.last })
 	return all
 }
 

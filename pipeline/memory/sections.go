@@ -219,14 +219,7 @@ func (d *Document) fileItems(l labels) []string {
 		if f.MovedTo != "" {
 			line += " → " + code(f.MovedTo, 200)
 		}
-		if f.Patches > 0 {
-			line += " +" + strconv.Itoa(f.Added) + " −" + strconv.Itoa(f.Removed)
-		}
-		if f.Deleted {
-			line += ", " + l.deleted
-		} else if f.New {
-			line += ", " + l.added
-		}
+		line += f.figures(l)
 		if f.Failed > 0 {
 			line += ", **" + l.failed + "**"
 		}
@@ -237,6 +230,20 @@ func (d *Document) fileItems(l labels) []string {
 		out = append(out, line+" "+turnMark(turns...))
 	}
 	return out
+}
+
+// figures tells how much of a file was changed.
+func (f *File) figures(l labels) string {
+	s := ""
+	if f.Patches > 0 {
+		s += " +" + strconv.Itoa(f.Added) + " −" + strconv.Itoa(f.Removed)
+	}
+	if f.Deleted {
+		s += ", " + l.deleted
+	} else if f.New {
+		s += ", " + l.added
+	}
+	return s
 }
 
 func (d *Document) checkItems(l labels) []string {

@@ -1,0 +1,109 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/session-migrator/session-migrator/pipeline/memory"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+func TestBrief(t *testing.T) {
+	s := answered()
+	s.assistant("## Result\n\nThe run **stopped** at the font check of /home/dana/code/ledgerkit/internal/render/page.go.\n\nNext steps:\n1. Put `Ledger Sans 2.1` on the host.\n2. Rerun /home/dana/code/ledgerkit/build/golden.mk with /usr/local/bin/gmake")
+	g := memory.Brief(memory.Build(s.input()))
+	if g.Lang != "en" {
+		t.Errorf("lang %q", g.Lang)
+	}
+	if want := "`internal/render/fonts.go` +1 −1|`docs/GOLDEN.md` +2 −0, new|`internal/render/page.go` +3 −2"; strings.Join(g.Did, "|") != want {
+		t.Errorf("did %q", g.Did)
+	}
+	if want := "The run stopped at the font check of internal/render/page.go."; !strings.HasPrefix(g.Result, want) {
+		t.Errorf("result %q", g.Result)
+	}
+	if want := "plan steps left: 2, first: Render the twelve samples; failed patch of `build/golden.mk`"; g.Open != want {
+		t.Errorf("open %q", g.Open)
+	}
+	if want := "Put `Ledger Sans 2.1` on the host; Rerun build/golden.mk with …/gmake"; g.Next != want {
+		t.Errorf("next %q", g.Next)
+	}
+}
+
+func TestBriefOfTurnsWithoutAnAnswer(t *testing.T) {
+	g := memory.Brief(memory.Build(interrupted().input()))
+	if g.Lang != "de" || g.Result != "`cargo test --offline -q` → exit 101, `test failed` [t2]" {
+		t.Errorf("lang %q, result %q", g.Lang, g.Result)
+	}
+	if want := "unbeantwortet: „Schreib die Stationsliste neu und ergänze die Tests dazu, bitte mit dem alten Format.“; gescheiterter Patch an `docs/notes.md`"; g.Open != want {
+		t.Errorf("open %q", g.Open)
+	}
+	if g.Next != "" {
+		t.Errorf("an old offer is no next step: %q", g.Next)
+	}
+	s := newSession("t")
+	s.user("do it")
+	s.thread.State = transcript.StateFailed
+	s.turns[0].Error = "stream disconnected at /home/dana/.codex/log"
+	if g := memory.Brief(memory.Build(s.input())); g.Result != "stream disconnected at …/log" || len(g.Did) != 0 {
+		t.Errorf("%+v", g)
+	}
+	if g := memory.Brief(memory.Build(newSession("").input())); g.Result+g.Open+g.Next != "" {
+		t.Errorf("an empty session tells %+v", g)
+	}
+}
+
+// A shared file is read by agents that work elsewhere: an absolute path in it
+// would pull their writes to the old folder.
+func TestBriefHasNoAbsolutePaths(t *testing.T) {
+	tests := []struct{ cwd, in, want string }{
+		{"/home/dana/code/ledgerkit", "see /home/dana/code/ledgerkit/a/b.go:3", "see a/b.go:3"},
+		{"/home/dana/code/ledgerkit", "in /home/dana/code/ledgerkit.", "in .."},
+		{"/home/dana/code/ledgerkit", "in /home/dana/other/c.go, too", "in …/c.go, too"},
+		{"/home/dana/code/ledgerkit", "`~/notes/x.md` and (/etc/hosts)", "`…/x.md` and (…/hosts)"},
+		{"/home/dana/code/ledgerkit", "/home/dana/code/ledgerkit-old/x.go", "…/x.go"},
+		{"/home/dana/code/ledgerkit", "GET /api/users, and/or http://h/home/x", "GET /api/users, and/or http://h/home/x"},
+		{"/home/dana/code/ledgerkit", "file:///home/dana/x.html", "…/x.html"},
+		{"/home/dana/code/ledgerkit", "保存在/home/dana/图/一.png。", "保存在…/一.png。"},
+		{`D:\code\shop`, `D:\code\shop\src\a.java and C:\Users\dana\b.txt`, `src\a.java and …/b.txt`},
+		{`D:\code\shop`, `D:/code/shop/src/a.java, \\srv\share\c.txt`, `src/a.java, …/c.txt`},
+	}
+	for _, c := range tests {
+		s := newSession("t")
+		s.thread.Cwd = c.cwd
+		s.user("where?")
+		s.assistant(c.in)
+		if g := memory.Brief(memory.Build(s.input())); g.Result != c.want {
+			t.Errorf("%q in %s: %q, want %q", c.in, c.cwd, g.Result, c.want)
+		}
+	}
+}
+
+func TestNextStep(t *testing.T) {
+	tests := []struct {
+		answer, want string
+		offer        bool
+	}{
+		{"Done.\n\n**Next steps**\n- run the tests\n- commit\n- push\n- rest", "run the tests; commit; push", false},
+		{"Done.\n\nNext step: install the font, then rerun.", "install the font, then rerun.", false},
+		{"Stopped here. Next, the writers have to be adapted. Then all is done.", "Next, the writers have to be adapted.", false},
+		{"All green.\n\nShall I bring the writers to the exact layout? I could also add a bundle.", "Shall I bring the writers to the exact layout? I could also add a bundle.", true},
+		{"改好了。\n\n下一步：\n1. 跑单元测试。\n2. 提交", "跑单元测试; 提交", false},
+		{"改好了。\n\n要不要我顺便把退款也改掉？", "要不要我顺便把退款也改掉？", true},
+		{"直しました。\n\n## 次のステップ\n\nテストを実行してください。", "テストを実行してください。", false},
+		{"直しました。テストも追加しましょうか？", "テストも追加しましょうか？", true},
+		{"Fertig.\n\nNächste Schritte:\n- Tests laufen lassen", "Tests laufen lassen", false},
+		{"Geprüft, alles gut. Soll ich weitermachen?", "Soll ich weitermachen?", true},
+		{"Shall I? was the question.\n\nAll is done now.", "", false},
+		{"See:\n```\nNext steps:\n- rm -rf x\n```\nDone.", "", false},
+		{"The Next steps button works.", "", false},
+		{"", "", false},
+	}
+	for _, c := range tests {
+		s := newSession("t")
+		s.user("go")
+		s.assistant(c.answer)
+		if n := memory.Build(s.input()).Next; n.Text != c.want || n.Offer != c.offer {
+			t.Errorf("%q: %+v", c.answer, n)
+		}
+	}
+}
