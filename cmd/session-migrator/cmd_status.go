@@ -81,6 +81,8 @@ type dbJSON struct {
 
 	Rebuild *pipeline.Rebuild `json:"rebuild"` // null: all is there
 	daemon.Care
+	Problem *string `json:"problem"` // why the cache can't be asked, null if it can
+	none    bool
 }
 
 type rootJSON struct {
@@ -92,6 +94,7 @@ type rootJSON struct {
 	BacklogBytes int64      `json:"backlog_bytes"` // as of ListedAt
 	NotFullyRead []fileJSON `json:"not_fully_read"`
 	ListedAt     *time.Time `json:"listed_at"`
+	Rollouts     *int       `json:"rollouts"` // found just now, where the cache can't be asked; else null
 }
 
 type fileJSON struct {
@@ -185,7 +188,8 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	}
 	problem = s.look(ctx, c)
 	if problem != nil {
-		s.Problems = append(s.Problems, problem.Error())
+		problem = tellDaemon(c, info, problem)
+		s.unreadCache(ctx, c, cacheFault(c, info.Running, problem), errors.Is(problem, store.ErrNone))
 	}
 	return s, problem, nil
 }
@@ -281,15 +285,22 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		}
 		line("watch", "%s, %s, %s", orDash(s.Watch.Backend), plural(s.Watch.Watches, "folder"), event)
 	}
-	if s.DB.Schema > 0 {
-		line("cache", "%s, %s", s.DB.Path, size(s.DB.Bytes))
-	} else {
+	switch {
+	case s.DB.none:
 		line("cache", "none yet at %s", s.DB.Path)
+	case s.DB.Problem != nil:
+		line("cache", "%s %s", s.DB.Path, a.paint(w, red, "can't be asked"))
+	default:
+		line("cache", "%s, %s", s.DB.Path, size(s.DB.Bytes))
 	}
 	s.DB.care(now, line)
 	for _, r := range s.Roots {
 		if !r.Exists {
 			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))
+			continue
+		}
+		if r.Rollouts != nil {
+			line("home", "%s: %s", r.Path, plural(*r.Rollouts, "rollout"))
 			continue
 		}
 		backlog := ""

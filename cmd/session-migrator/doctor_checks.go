@@ -129,11 +129,6 @@ func (d *doctor) folder(c config.Config) {
 		if st.Mode().Perm()&0o077 != 0 {
 			d.warn("data folder", "chmod 700 "+shellWord(c.Home), "%s has mode %04o: other users may look in", c.Home, st.Mode().Perm())
 		}
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			if f, err := os.Stat(c.DB() + suffix); err == nil && f.Mode().Perm()&0o077 != 0 {
-				d.warn("data folder", "chmod 600 "+shellWord(c.DB()+suffix), "%s has mode %04o: other users may read it", c.DB()+suffix, f.Mode().Perm())
-			}
-		}
 	}
 	if kind := disk.Shared(c.Home); kind != "" {
 		d.warn("data folder", "give a folder on a disk of this machine: --home DIR or SESSION_MIGRATOR_HOME", "%s lies on %s, where a cache can be damaged by two machines at once", c.Home, kind)
@@ -153,13 +148,8 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 		d.warn("set aside", "delete it when you don't need it any more", "%s: a damaged cache that was made anew since", dir)
 	}
 	db, err := store.OpenReader(ctx, c.DB())
-	if errors.Is(err, store.ErrNone) {
-		d.warn("cache", `session-migrator run`, "there is none yet at %s", c.DB())
-		return
-	}
 	if err != nil {
-		_, fix := classify(err)
-		d.broken("cache", fix, "%v", err)
+		d.unreadCache(c, info, err)
 		return
 	}
 	defer func() { _ = db.Close() }() // only read
@@ -168,9 +158,13 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 		err = errors.Join(db.Outdated(ctx), d.integrity(ctx, db))
 	}
 	if err != nil {
-		_, fix := classify(err)
-		d.broken("cache", fix, "%v", err)
+		d.unreadCache(c, info, err)
 		return
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if f, err := os.Stat(c.DB() + suffix); err == nil && runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 {
+			d.warn("cache", "chmod 600 "+shellWord(c.DB()+suffix), "%s has mode %04o: other users may read it", c.DB()+suffix, f.Mode().Perm())
+		}
 	}
 	d.ok("cache", "%s, %s, schema %d", c.DB(), size(db.Size()), schema)
 	if clean, err := db.Meta(ctx, "clean_shutdown"); err == nil && clean == "no" && !info.Running {
@@ -179,6 +173,17 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 	d.files(ctx, db)
 	d.backlog(ctx, db, info)
 	d.clock(ctx, db)
+}
+
+// unreadCache says why the cache can't be asked. One that isn't there, or is
+// being made anew, is nothing broken.
+func (d *doctor) unreadCache(c config.Config, info daemon.Info, err error) {
+	f := cacheFault(c, info.Running, tellDaemon(c, info, err))
+	state := healthBroken
+	if f.fix == healing || errors.Is(err, store.ErrNone) {
+		state = healthWarn
+	}
+	d.add(f.name, state, f.fix, "%s", f.what)
 }
 
 // integrity looks for damage, as far as the patience goes.

@@ -22,9 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
-	"github.com/session-migrator/session-migrator/store"
 )
 
 // version is set by the linker; a build without it is nobody's release.
@@ -70,12 +68,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if err != nil && !a.began {
 		err = usageError{err}
 	}
-	if errors.Is(err, store.ErrDamaged) {
-		if c, cErr := a.config(); cErr == nil {
-			err = daemon.Suspect(c, err)
-		}
-	}
-	return a.report(ctx, err)
+	return a.report(ctx, a.ofCache(err))
 }
 
 func newRootCommand(a *app) *cobra.Command {
