@@ -110,6 +110,14 @@ func denied(path string, write bool) (what, fix string) {
 	return "", ""
 }
 
+// letRead is the command that lets a file be read; else what to do without one.
+func letRead(path, without string) string {
+	if _, fix := denied(path, false); fix != "" {
+		return fix
+	}
+	return without
+}
+
 // unreadCache adds to the status that the cache could not be asked, and what
 // can be known without it.
 func (s *statusJSON) unreadCache(ctx context.Context, c config.Config, f fault, none bool) {

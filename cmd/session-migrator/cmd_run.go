@@ -151,7 +151,11 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 		a.warn("no sessions in %s yet", joined(s.Homes))
 	}
 	for _, f := range s.NotFullyRead {
-		a.warn("not read: %s: %s", f.Path, f.Reason)
+		fix := ""
+		if _, how := denied(f.Path, false); how != "" {
+			fix = "; let this user read it: " + how
+		}
+		a.warn("not read: %s: %s%s", f.Path, f.Reason, fix)
 	}
 	for _, f := range s.Copies {
 		a.warn("not needed: %s: %s", f.Path, f.Reason)

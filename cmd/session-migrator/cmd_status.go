@@ -105,6 +105,7 @@ type fileJSON struct {
 	Damage  []transcript.Damage `json:"damage,omitempty"`        // the first ones
 	Damaged int                 `json:"damaged_lines,omitempty"` // all
 	Torn    *tornJSON           `json:"torn,omitempty"`
+	Fix     string              `json:"fix,omitempty"` // the command that lets it be read
 }
 
 // tornJSON is a last line that was never finished.
@@ -118,6 +119,9 @@ func fileOf(p *store.Problem) fileJSON {
 	f := fileJSON{Path: p.Path, Reason: strings.Join(fewReasons(problemsOf(*p), p.Damaged-len(p.Damage)), "; "), Damage: p.Damage, Damaged: p.Damaged}
 	if p.TornBytes > 0 {
 		f.Torn = &tornJSON{p.TornOffset, p.TornBytes, p.TornSince}
+	}
+	if p.State == store.FileUnreadable {
+		_, f.Fix = denied(p.Path, false)
 	}
 	return f
 }
@@ -310,6 +314,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		line("home", "%s: %s, %s, %s%s", r.Path, plural(r.Files, "file"), plural(r.Threads, "session"), size(r.Bytes), backlog)
 		for _, f := range r.NotFullyRead {
 			line("", "%s\n           %s", clean(f.Path, false), strings.ReplaceAll(clean(f.Reason, false), "; ", "\n           "))
+			if f.Fix != "" {
+				line("", "  fix: %s", clean(f.Fix, false))
+			}
 		}
 	}
 	for _, k := range s.Sinks {

@@ -68,7 +68,11 @@ func (d *doctor) home(ctx context.Context, home string, more bool) {
 	}
 	n, problems := rollouts(ctx, home)
 	for _, p := range problems {
-		d.broken("codex home", "see that you may read it", "%v", p)
+		fix := "see that you may read it"
+		if e, ok := errors.AsType[*fs.PathError](p); ok {
+			fix = letRead(e.Path, fix)
+		}
+		d.broken("codex home", fix, "%v", p)
 	}
 	switch {
 	case n == 0 && len(problems) == 0:
@@ -224,14 +228,16 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 			d.broken("files", "", "%v", err)
 			return
 		}
-		fix := "nothing to do: the rest of the file was read"
+		fix, f := "nothing to do: the rest of the file was read", fileOf(&p)
 		switch {
+		case f.Fix != "":
+			fix = f.Fix
 		case p.State == store.FileUnreadable:
 			fix = "see that you may read it; it is tried again by itself"
 		case p.Reason != "": // one of two files of a session
 			fix = "the one that was read first is used: keep the one you want and move the other out of the Codex home"
 		}
-		d.warn("files", fix, "%s: %s", p.Path, fileOf(&p).Reason)
+		d.warn("files", fix, "%s: %s", p.Path, f.Reason)
 	}
 	if len(problems) == 0 {
 		d.ok("files", "all were read to the end")

@@ -201,7 +201,7 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 func unread(err error) error {
 	if e, ok := errors.AsType[*pipeline.UnreadError](err); ok {
 		e = &pipeline.UnreadError{Path: e.Path, Reason: without(e.Path, e.Reason)}
-		return hinted(e, "see that you may read it; it is then read by itself, or by the next command")
+		return hinted(e, letRead(e.Path, "see that you may read it")+"; it is then read by itself, or by the next command")
 	}
 	return err
 }

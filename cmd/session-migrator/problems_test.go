@@ -2,9 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -31,5 +37,29 @@ func TestEveryProblemSaysWhere(t *testing.T) {
 	}
 	if err := json.Unmarshal(got, &back); err != nil || back.Reason != want || back.Torn.Offset != 96_539_000 || back.Torn.Bytes != 1500 {
 		t.Errorf("got  %s\nwant %s\n%s, %v", back.Reason, want, got, err)
+	}
+}
+
+func TestAnUnreadableFileNamesTheCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes here")
+	}
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	if err := os.WriteFile(path, nil, 0o200); err != nil {
+		t.Fatal(err)
+	}
+	p := store.Problem{Path: path, State: store.FileUnreadable, Reason: "open " + path + ": permission denied; read up to byte 0"}
+	if f := fileOf(&p); f.Fix != "chmod u+r "+path || f.Reason != "open: permission denied; read up to byte 0" {
+		t.Errorf("%+v", f)
+	}
+	err := unread(&pipeline.UnreadError{Path: path, Reason: p.Reason})
+	if h, ok := errors.AsType[*hintError](err); !ok || !strings.HasPrefix(h.hint, "chmod u+r "+path+"; ") {
+		t.Errorf("%v: %+v", err, h)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := fileOf(&p); f.Fix != "" {
+		t.Errorf("nothing is wrong with its rights: %+v", f)
 	}
 }
