@@ -178,11 +178,13 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	}
 	for _, k := range info.Sinks {
 		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting})
-		if k.Name == dropSink && k.LastError != "" {
-			if hint := mendDrop(c); hint != "" {
-				s.Problems = append(s.Problems, "memory files can't be written: "+hint)
-			}
-		}
+	}
+	faults := dropFaults(c, info)
+	if f, short := roomFault(c); short && !info.Running { // a daemon says so itself
+		faults = append(faults, f)
+	}
+	for _, f := range faults {
+		s.Problems = append(s.Problems, f.what+": "+f.fix)
 	}
 	for _, h := range c.CodexHomes {
 		s.Roots = append(s.Roots, rootJSON{Path: h, Exists: exists(h), NotFullyRead: []fileJSON{}})

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -36,7 +40,57 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 		i.Paused = daemon.Paused{Reason: short.Error(), Since: time.Now()}
 	}
 	if i.Paused.Reason != "" {
-		add("intake", "make room on the disk of "+c.Home+", and see that it can be written to; intake then goes on by itself", "nothing new is taken in since %s: %s", i.Paused.Since.Local().Format("2006-01-02 15:04:05"), i.Paused.Reason)
+		add("intake", makeRoom(c), "nothing new is taken in since %s: %s", i.Paused.Since.Local().Format("2006-01-02 15:04:05"), i.Paused.Reason)
+	}
+	return out
+}
+
+func makeRoom(c config.Config) string {
+	return "make room on the disk of " + c.Home + ", and see that it can be written to; intake then goes on by itself"
+}
+
+// roomFault says that too little is free to take anything in, daemon or not.
+func roomFault(c config.Config) (f fault, short bool) {
+	if err := daemon.Short(c); err != nil {
+		return fault{"room", err.Error(), makeRoom(c)}, true
+	}
+	return fault{}, false
+}
+
+// dropFaults says what keeps memory files from being written: what is seen of
+// the folder, and what a daemon says of its sinks.
+func dropFaults(c config.Config, i daemon.Info) []fault {
+	var out []fault
+	add := func(fix, format string, args ...any) {
+		out = append(out, fault{"drop folder", fmt.Sprintf(format, args...), fix})
+	}
+	elsewhere := "or set memory.dir in " + c.File + " to another folder"
+	st, err := os.Stat(c.MemoryDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		add(letRead(c.MemoryDir, "see that you may read it")+", "+elsewhere, "%v", err)
+	case !st.IsDir():
+		add("move it away, "+elsewhere, "%s is no folder", c.MemoryDir)
+	default:
+		if hint := mendDrop(c); hint != "" {
+			add(hint, "%s is not safe: others could change what agents read, or lead it elsewhere", c.MemoryDir)
+		}
+		if owner := foreignOwner(st); owner != "" {
+			add("chown -R it to you, "+elsewhere, "%s belongs to %s", c.MemoryDir, owner)
+		} else if err := writable(c.MemoryDir); err != nil {
+			_, fix := denied(c.MemoryDir, true)
+			add(cmp.Or(fix, "see that you may write to it")+", "+elsewhere, "%s can't be written: %v", c.MemoryDir, err)
+		}
+	}
+	again := "it is tried again by itself"
+	if len(out) > 0 {
+		again = "as above; it is then tried again by itself"
+	}
+	for _, k := range i.Sinks {
+		if k.LastError != "" {
+			add(again, "%s: %s waiting since %s: %s", k.Name, plural(k.Waiting, "session"), k.Since.Local().Format("2006-01-02 15:04:05"), k.LastError)
+		}
 	}
 	return out
 }

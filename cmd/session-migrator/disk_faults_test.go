@@ -191,6 +191,12 @@ func TestFaultStopOnAFullDisk(t *testing.T) {
 			t.Errorf("exit code %d after %v\n%s", code, took, p.err.String())
 		}
 	}
+	_ = os.WriteFile(filepath.Join(p.data, "filler"), make([]byte, 2<<20), 0o600) // as much as there is room for
+	for _, command := range []string{"status", "doctor"} {
+		if said := p.output(command); !strings.Contains(said, "only 0 kB are free where "+p.data+" lies, and intake leaves 110 kB") {
+			t.Errorf("%s without a daemon says nothing of the disk:\n%s", command, said)
+		}
+	}
 	reliability.Figure(t, 20, "5 stops on a full disk: at most %s", most.Round(time.Millisecond))
 }
 

@@ -137,8 +137,8 @@ func (d *doctor) folder(c config.Config) {
 	if kind := disk.Shared(c.Home); kind != "" {
 		d.warn("data folder", "give a folder on a disk of this machine: --home DIR or SESSION_MIGRATOR_HOME", "%s lies on %s, where a cache can be damaged by two machines at once", c.Home, kind)
 	}
-	if err := daemon.Short(c); err != nil {
-		d.broken("room", "make room on that disk; intake then goes on by itself", "%v", err)
+	if f, short := roomFault(c); short {
+		d.broken(f.name, f.fix, "%s", f.what)
 	} else if u, err := disk.Of(c.Home); err == nil {
 		d.ok("room", "%s free", size(u.Free))
 	}
@@ -330,43 +330,19 @@ func watchFix(problem string) (what, fix string) {
 }
 
 func (d *doctor) drop(c config.Config, info daemon.Info) {
-	fine := true
-	bad := func(fix, format string, args ...any) {
-		fine = false
-		d.broken("drop folder", fix, format, args...)
-	}
-	st, err := os.Stat(c.MemoryDir)
-	elsewhere := "or set memory.dir in " + c.File + " to another folder"
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		d.ok("drop folder", "%s is not there yet; the first run makes it", c.MemoryDir)
-		return
-	case err != nil:
-		bad("see that you may read it, "+elsewhere, "%v", err)
-		return
-	case !st.IsDir():
-		bad("move it away, "+elsewhere, "%s is no folder", c.MemoryDir)
-		return
-	}
-	if hint := mendDrop(c); hint != "" {
-		bad(hint, "%s is not safe: others could change what agents read, or lead it elsewhere", c.MemoryDir)
-	}
-	if owner := foreignOwner(st); owner != "" {
-		bad("chown -R it to you, "+elsewhere, "%s belongs to %s", c.MemoryDir, owner)
-	}
-	if err := writable(c.MemoryDir); err != nil {
-		bad("see that you may write to it, "+elsewhere, "%s can't be written: %v", c.MemoryDir, err)
-	}
-	for _, k := range info.Sinks {
-		if k.LastError != "" {
-			bad(`see the message; it is tried again by itself`, "%s: %s waiting since %s: %s", k.Name, plural(k.Waiting, "session"), k.Since.Local().Format("2006-01-02 15:04:05"), k.LastError)
-		}
+	faults := dropFaults(c, info)
+	for _, f := range faults {
+		d.broken(f.name, f.fix, "%s", f.what)
 	}
 	if n := leftOver(c.MemoryDir, d.a.now().Add(-leftOverAge)); n > 0 {
 		d.warn("left over", "nothing to do: the next run removes them", "%s of an interrupted run in %s", plural(n, "temporary file"), c.MemoryDir)
 	}
-	if fine {
+	switch {
+	case len(faults) > 0:
+	case exists(c.MemoryDir):
 		d.ok("drop folder", "%s", c.MemoryDir)
+	default:
+		d.ok("drop folder", "%s is not there yet; the first run makes it", c.MemoryDir)
 	}
 }
 

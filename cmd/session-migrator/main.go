@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -145,7 +146,11 @@ func (a *app) config() (config.Config, error) {
 	case errors.Is(err, config.ErrNoUser):
 		return c, hinted(usageError{err}, "set HOME to your home folder, or give --home DIR and --codex-home DIR")
 	case err != nil:
-		return c, hinted(usageError{err}, "mend the setting named above, or give --config FILE")
+		hint := "mend the setting named above, or give --config FILE"
+		if p, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrPermission) {
+			hint = letRead(p.Path, hint)
+		}
+		return c, hinted(usageError{err}, hint)
 	}
 	return c, apart(c)
 }

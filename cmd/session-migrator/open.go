@@ -88,7 +88,7 @@ func (a *app) catchUp(ctx context.Context, c config.Config) error {
 	bar := a.progress()
 	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
 	bar.done()
-	err = explained(c, err)
+	err = a.ofCache(explained(c, err))
 	if err != nil && have && ctx.Err() == nil {
 		what := err.Error()
 		if h, ok := errors.AsType[*hintError](err); ok {
