@@ -3,6 +3,7 @@ package rollout
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -93,7 +94,7 @@ func (p *Parser) tokenCount(r *record, d *transcript.Delta) {
 		case "info":
 			info = v
 		case "rate_limits":
-			p.quota(v)
+			p.quota(v, r)
 		default:
 			p.limit(k, v)
 		}
@@ -166,20 +167,37 @@ func (p *Parser) limit(key []byte, v raw) {
 	}
 }
 
-func (p *Parser) quota(v raw) {
-	if !v.isObject() {
+// quota takes the account's limits. They are told at the top of the object in
+// the first versions, then in an object each, at first with the seconds until
+// the reset. What a report doesn't tell is unknown, but one that tells nothing
+// takes nothing back.
+func (p *Parser) quota(v raw, r *record) {
+	if !v.isObject() || p.copied(r) {
 		return
 	}
-	used, told := 0.0, false
+	var all []transcript.Quota
 	for _, name := range [...]string{"primary", "secondary"} {
-		if share := v.get(name).get("used_percent"); share != nil {
-			used, told = max(used, share.float()), true
+		w := v.get(name)
+		used, minutes := w.get("used_percent"), w.get("window_minutes")
+		if w == nil {
+			used, minutes = v.get(name+"_used_percent"), v.get(name+"_window_minutes")
 		}
+		if used == nil || used.isNull() {
+			continue
+		}
+		q := transcript.Quota{Percent: min(max(0, used.float()), 100), Minutes: max(0, minutes.integer()), Resets: parseTime(w.get("resets_at")), Seen: r.time}
+		if in := w.get("resets_in_seconds").integer(); q.Resets.IsZero() && !r.time.IsZero() && in > 0 && in < maxReset {
+			q.Resets = r.time.Add(time.Duration(in) * time.Second)
+		}
+		all = append(all, q)
 	}
-	if told {
-		p.facts.QuotaPercent = used
+	if all != nil {
+		p.facts.Quotas = all
 	}
 }
+
+// maxReset is how far off a reset may be in seconds: two months.
+const maxReset = 62 * 24 * 60 * 60
 
 // showWindow reports a window once per model. Only token counts are taken for
 // it: a task's start mark names the window before its model is known.

@@ -2,7 +2,9 @@ package rollout_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -54,15 +56,45 @@ func TestLimits(t *testing.T) {
 	if f := r.state.Facts; f.Window != 190000 || f.AutoCompact != 76000 || f.ContextNow != 26984 {
 		t.Errorf("%+v", f)
 	}
-	lines := event(`{"type":"task_started","turn_id":"x","model_context_window":258400}`)
-	f := parse(t, []byte(lines), reading{}).state.Facts
+	f := parse(t, []byte(event(`{"type":"task_started","turn_id":"x","model_context_window":258400}`)), reading{}).state.Facts
 	if f.Window != 258400 || f.ContextNow != 0 {
 		t.Errorf("window %d, now %d", f.Window, f.ContextNow)
 	}
-	lines += event(`{"type":"token_count","info":null,"rate_limits":{"primary":{"used_percent":12.5},"secondary":{"used_percent":40},"plan_type":null}}`) +
-		event(`{"type":"token_count","info":null,"rate_limits":{"primary":null,"secondary":null}}`)
-	if got := parse(t, []byte(lines), reading{}).state.Facts.QuotaPercent; got != 40 {
-		t.Errorf("quota %v", got)
+}
+
+// The limits of an account are told in three forms; nothing told takes nothing
+// back, and a copy of the parent's lines tells nothing of now.
+func TestQuotas(t *testing.T) {
+	limits := func(v string) string { return event(`{"type":"token_count","info":null,"rate_limits":` + v + `}`) }
+	seen := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
+	at := func(s int64) time.Time { return time.Unix(s, 0).UTC() }
+	for _, c := range []struct {
+		name, lines string
+		want        []transcript.Quota
+	}{
+		{"none", limits(`null`) + limits(`{"primary":null,"secondary":null}`), nil},
+		{"both", limits(`{"limit_id":"codex","primary":{"used_percent":12.5,"window_minutes":300,"resets_at":1788260400},"secondary":{"used_percent":40,"window_minutes":10080,"resets_at":1788700000},"plan_type":null}`),
+			[]transcript.Quota{{Percent: 12.5, Minutes: 300, Resets: at(1788260400), Seen: seen}, {Percent: 40, Minutes: 10080, Resets: at(1788700000), Seen: seen}}},
+		{"one", limits(`{"primary":{"used_percent":81.0},"secondary":null}`), []transcript.Quota{{Percent: 81, Minutes: 0, Resets: time.Time{}, Seen: seen}}},
+		{"in seconds", limits(`{"primary":{"used_percent":7,"window_minutes":299,"resets_in_seconds":3600}}`), []transcript.Quota{{Percent: 7, Minutes: 299, Resets: seen.Add(time.Hour), Seen: seen}}},
+		{"flat", limits(`{"primary_used_percent":15.5,"secondary_used_percent":51,"primary_window_minutes":300,"secondary_window_minutes":10080}`),
+			[]transcript.Quota{{Percent: 15.5, Minutes: 300, Resets: time.Time{}, Seen: seen}, {Percent: 51, Minutes: 10080, Resets: time.Time{}, Seen: seen}}},
+		{"nonsense", limits(`{"primary":{"used_percent":1e300,"window_minutes":-5,"resets_at":"soon","resets_in_seconds":9e15},"secondary":{"used_percent":null}}`), []transcript.Quota{{Percent: 100, Minutes: 0, Resets: time.Time{}, Seen: seen}}},
+		{"the newest", limits(`{"primary":{"used_percent":90}}`) + limits(`{"primary":{"used_percent":3}}`) + limits(`{"primary":null}`), []transcript.Quota{{Percent: 3, Minutes: 0, Resets: time.Time{}, Seen: seen}}},
+	} {
+		for _, chunk := range []int{0, 1} {
+			if got := parse(t, []byte(c.lines), reading{chunk: chunk}).state.Facts.Quotas; !slices.Equal(got, c.want) {
+				t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+			}
+		}
+	}
+	parent := rollouttest.New(rollouttest.Marked, rollouttest.Options{}).User("a").Quota(90, time.Time{}).End()
+	if got := parse(t, parent.Bytes(), reading{}).state.Facts.Quotas; len(got) != 1 || got[0].Percent != 90 {
+		t.Errorf("parent: %+v", got)
+	}
+	fork := parent.Fork(rollouttest.Options{ThreadID: "019a0000-0000-7000-8000-0000000000f0"})
+	if got := parse(t, fork.Bytes(), reading{}).state.Facts.Quotas; got != nil {
+		t.Errorf("fork: %+v", got)
 	}
 }
 

@@ -26,6 +26,15 @@ func (u Usage) Minus(v Usage) Usage {
 		d(u.Output, v.Output), d(u.Reasoning, v.Reasoning), d(u.Total, v.Total)}
 }
 
+// Quota is one of the windows that an account's use is limited in, as a
+// rollout reported it.
+type Quota struct {
+	Percent float64   // used, 0–100
+	Minutes int64     // length of the window; 0 unknown
+	Resets  time.Time // UTC, when it is empty again; zero unknown
+	Seen    time.Time // UTC, of the report
+}
+
 // Base says where a rollout's history begins: in the first lines of another.
 type Base struct {
 	RolloutID string `json:"rollout_id"`
@@ -81,7 +90,7 @@ type Facts struct {
 	AutoCompact  int     // limit reported newest, tokens; 0 unknown
 	ContextNow   int64   // tokens the next request starts from; 0 unknown
 	ContextInput int64   // tokens the newest request was made of; 0 unknown
-	QuotaPercent float64 // highest rate-limit share reported newest, 0–100; 0 unknown
+	Quotas       []Quota // of the account, as reported newest; nil unknown
 
 	Turns       int // live turns so far; turns with a higher number were rolled back
 	Images      int
@@ -121,6 +130,7 @@ type Thread struct {
 	AutoCompact     int
 	ContextTokens   int64 // the next request starts from
 	ContextInput    int64 // the newest request was made of
+	Quotas          []Quota
 	Counts          Counts
 
 	Tokens       map[string]int64 // per encoding name: what Migrates, current branch

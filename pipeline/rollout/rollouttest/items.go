@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // User writes a request of the person, ending the turn before it.
@@ -177,6 +178,22 @@ func (r *Rollout) tokenCount(last [5]int64) *Rollout {
 	r.event("token_count", "info", object("total_token_usage", usage(r.total), "last_token_usage", usage(last),
 		"model_context_window", r.opt.Window), "rate_limits", json.RawMessage("null"))
 	return r
+}
+
+// Quota reports that so many percent of the account's first limit are used; a
+// zero reset is not told.
+func (r *Rollout) Quota(percent float64, resets time.Time) *Rollout {
+	first := []any{"used_percent", percent, "window_minutes", 300}
+	if !resets.IsZero() {
+		first = append(first, "resets_at", resets.Unix())
+	}
+	r.event("token_count", "info", json.RawMessage("null"), "rate_limits", object("primary", object(first...), "secondary", json.RawMessage("null")))
+	return r
+}
+
+// Context reports that the next request starts from so many tokens.
+func (r *Rollout) Context(tokens int64) *Rollout {
+	return r.tokenCount([5]int64{tokens, 0, 0, 0, tokens})
 }
 
 func usage(u [5]int64) json.RawMessage {
