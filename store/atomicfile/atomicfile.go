@@ -6,7 +6,8 @@
 //
 //	[1] a temporary file of our own name, made exclusively, in the same folder
 //	[2] write, sync, close: the content is on disk before it has a name
-//	[3] rename over the target: a symbolic link there is replaced, not followed
+//	[3] rename over the target: a symbolic link there is replaced, not followed.
+//	    Replace asks its caller right before whether that is still right
 //	[4] sync the folder, where the system can: the name is on disk too
 //
 // What fails on the way leaves the target as it was and removes the temporary.
@@ -45,7 +46,15 @@ const (
 // whole or not at all. The folder must exist; see MkdirAll. The file gets
 // exactly the mode perm, whatever the umask is. A target that is a folder is
 // an error, every other kind of target is replaced.
-func Write(root *os.Root, name string, data []byte, perm fs.FileMode) (err error) {
+func Write(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+	return Replace(root, name, data, perm, func() error { return nil })
+}
+
+// Replace is Write for a file that others write too: still is asked when the
+// data is on disk, right before the rename, and its error leaves the target as
+// it is. Between the two a change by others can get lost, so still has to be
+// quick.
+func Replace(root *os.Root, name string, data []byte, perm fs.FileMode, still func() error) (err error) {
 	dir := path.Dir(name)
 	temp, f, err := create(root, dir)
 	if err != nil {
@@ -63,6 +72,9 @@ func Write(root *os.Root, name string, data []byte, perm fs.FileMode) (err error
 		return err
 	}
 	failpoint.Hit(failpoint.BeforeRename)
+	if err := still(); err != nil {
+		return err
+	}
 	if err := rename(root, temp, name); err != nil {
 		return err
 	}
@@ -101,6 +113,16 @@ func MkdirAll(root *os.Root, name string) error {
 // touches nothing that Write did not name, follows no links, and returns how
 // many it removed together with what it could not do.
 func Sweep(root *os.Root, before time.Time) (removed int, err error) {
+	return sweep(root, ".", before, true)
+}
+
+// SweepFolder is Sweep for the files of one folder, not those below it: root
+// is large, and most of it is none of ours.
+func SweepFolder(root *os.Root, dir string, before time.Time) (removed int, err error) {
+	return sweep(root, dir, before, false)
+}
+
+func sweep(root *os.Root, dir string, before time.Time, below bool) (removed int, err error) {
 	var errs []error
 	walk := func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -111,6 +133,9 @@ func Sweep(root *os.Root, before time.Time) (removed int, err error) {
 				return fs.SkipDir
 			}
 			return nil
+		}
+		if d.IsDir() && !below && name != dir {
+			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() || !isTemp(d.Name()) {
 			return nil
@@ -126,7 +151,7 @@ func Sweep(root *os.Root, before time.Time) (removed int, err error) {
 		}
 		return nil
 	}
-	if err := fs.WalkDir(root.FS(), ".", walk); err != nil {
+	if err := fs.WalkDir(root.FS(), dir, walk); err != nil {
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {

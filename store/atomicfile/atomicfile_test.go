@@ -318,3 +318,46 @@ func whole(b []byte) error {
 	}
 	return nil
 }
+
+// What the target became while the data was written is asked last, and a no
+// changes nothing.
+func TestReplaceAsksBeforeTheRename(t *testing.T) {
+	root, dir := open(t)
+	if err := atomicfile.Write(root, "a", []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	changed := errors.New("changed meanwhile")
+	err := atomicfile.Replace(root, "a", []byte("new"), 0o600, func() error {
+		if n := len(names(t, dir)); n != 2 {
+			t.Errorf("asked with %d files in the folder, want the target and the whole temporary", n)
+		}
+		return changed
+	})
+	if !errors.Is(err, changed) {
+		t.Errorf("error %v", err)
+	}
+	if got := content(t, filepath.Join(dir, "a")); got != "old" {
+		t.Errorf("file holds %q", got)
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("folder holds %q", got)
+	}
+}
+
+func TestSweepFolderStaysInIt(t *testing.T) {
+	root, dir := open(t)
+	if err := atomicfile.MkdirAll(root, "p/q"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".sm-0123456789abcdef.tmp", "p/.sm-0123456789abcdef.tmp", "p/q/.sm-0123456789abcdef.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := atomicfile.SweepFolder(root, "p", time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "p", ".sm-0123456789abcdef.tmp")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder's own temporary: %v", err)
+	}
+}
