@@ -2,15 +2,12 @@ package sink
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +25,8 @@ import (
 type Drop struct {
 	root *os.Root
 	dir  string
+	sink string                   // name of the sink
+	link func(name string) string // to a document in an index, by its path from there
 
 	mu    sync.Mutex          // guards names
 	names map[string][]string // paths of documents by the end of their name; nil: not looked yet
@@ -38,7 +37,9 @@ const projectsDir = "projects"
 // OpenDrop opens the folder and makes it if it isn't there. A folder that
 // other users own or may write to is refused: they could put words into the
 // mouth of what agents read.
-func OpenDrop(dir string) (*Drop, error) {
+func OpenDrop(dir string) (*Drop, error) { return openTree("drop", dir, openLink) }
+
+func openTree(name, dir string, link func(string) string) (*Drop, error) {
 	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(dir, atomicfile.DirMode); err != nil {
 		return nil, fmt.Errorf("make drop folder: %w", err)
@@ -47,7 +48,7 @@ func OpenDrop(dir string) (*Drop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open drop folder: %w", err)
 	}
-	d := &Drop{root: root, dir: dir}
+	d := &Drop{root: root, dir: dir, sink: name, link: link}
 	if err := d.safe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open drop folder %w", err), root.Close())
 	}
@@ -79,7 +80,7 @@ func (d *Drop) safe() error {
 func (d *Drop) Close() error { return d.root.Close() }
 
 // Name implements Sink.
-func (d *Drop) Name() string { return "drop" }
+func (d *Drop) Name() string { return d.sink }
 
 // Limits implements Sink: the folder is ours, there are none.
 func (d *Drop) Limits() Limits { return Limits{} }
@@ -108,32 +109,7 @@ func (d *Drop) Put(ctx context.Context, a Artifact) (Receipt, error) {
 			r.Path = had
 		}
 	}
-	if a.Last.State == StateEdited {
-		return a.Last, nil
-	}
-	old, found, err := readRegular(d.root, r.Path)
-	if err != nil {
-		return Receipt{}, fmt.Errorf("read what was put: %w", err)
-	}
-	r.Hash, r.Size, r.State = hashOf(a.Data), int64(len(a.Data)), StateWritten
-	if found {
-		is := hashOf(old)
-		switch {
-		case is == r.Hash:
-			r.State = StateUnchanged
-		case is != a.Last.Hash && !proves(old, a.ThreadID):
-			r.State, r.Hash, r.Size = StateEdited, a.Last.Hash, a.Last.Size
-			return r, nil
-		}
-	}
-	if err := atomicfile.MkdirAll(d.root, path.Dir(r.Path)); err != nil {
-		return Receipt{}, err
-	}
-	// Also for what is unchanged: the mode may have to be set right.
-	if _, err := atomicfile.WriteIfChanged(d.root, r.Path, a.Data, atomicfile.FileMode); err != nil {
-		return Receipt{}, err
-	}
-	return r, nil
+	return putOwn(d.root, r.Path, a, r)
 }
 
 // Remove implements Sink. The project's folder goes with its last file.
@@ -144,17 +120,8 @@ func (d *Drop) Remove(ctx context.Context, r Receipt) error {
 	if err := checkPath(r.Path); err != nil {
 		return fmt.Errorf("remove %q: %w", r.Path, err)
 	}
-	data, found, err := readRegular(d.root, r.Path)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read what was put: %w", err)
-	case !found:
-		return nil
-	case r.State == StateEdited || hashOf(data) != r.Hash:
-		return fmt.Errorf("remove %s: %w", r.Path, ErrEdited)
-	}
-	if err := d.root.Remove(r.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove what was put: %w", err)
+	if err := removeOwn(d.root, r.Path, r); err != nil {
+		return err
 	}
 	// Fails while anything is in it, which is right.
 	_ = d.root.Remove(path.Dir(r.Path))
@@ -167,64 +134,6 @@ func (d *Drop) Sweep(ctx context.Context, before time.Time) (removed int, err er
 		return 0, fmt.Errorf("sweep drop folder: %w", err)
 	}
 	return atomicfile.Sweep(d.root, before)
-}
-
-// ProjectDir returns the name of a project's folder: the last element of its
-// root, made safe, and the first 8 hex digits of the root's SHA-256.
-func ProjectDir(workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	base := strings.TrimRight(strings.ReplaceAll(workspace, `\`, "/"), "/")
-	base = base[strings.LastIndexByte(base, '/')+1:]
-	var b strings.Builder
-	dash := false
-	for _, r := range strings.ToLower(base) {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			if dash && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			b.WriteRune(r)
-			dash = false
-		} else {
-			dash = true
-		}
-		if b.Len() >= 40 {
-			break
-		}
-	}
-	if b.Len() == 0 {
-		b.WriteString("project")
-	}
-	return b.String() + "-" + hex.EncodeToString(sum[:4])
-}
-
-// maxName is what a name may have in bytes, to fit every file system.
-const maxName = 100
-
-// checkPath takes projects/<folder>/<file>.md of lower case ASCII. Titles and
-// folders of the user never become path elements; this is the second line.
-func checkPath(p string) error {
-	parts := strings.Split(p, "/")
-	if len(parts) != 3 || parts[0] != projectsDir || !strings.HasSuffix(parts[2], ".md") {
-		return errors.New("no path of a document")
-	}
-	for _, part := range parts[1:] {
-		if len(part) == 0 || len(part) > maxName || strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" ||
-			part[0] == '.' || part[0] == '-' || strings.Contains(part, "..") || reserved(part) {
-			return fmt.Errorf("unsafe name %q", part)
-		}
-	}
-	return nil
-}
-
-// reserved tells the names that Windows keeps for devices, whatever follows
-// the first dot, and our own.
-func reserved(name string) bool {
-	base, _, _ := strings.Cut(name, ".")
-	switch base {
-	case "con", "prn", "aux", "nul", "index", "readme":
-		return true
-	}
-	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' && base[3] <= '9'
 }
 
 // Begun tells whether indexes were ever written to the folder: else it is new,

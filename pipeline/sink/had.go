@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
-	"strings"
 )
 
 // had finds the document that an earlier run wrote of the thread and whose
@@ -22,12 +22,17 @@ func (d *Drop) had(a Artifact) (string, error) {
 		}
 		d.names = names
 	}
-	for _, name := range d.names[end] {
-		data, found, err := readRegular(d.root, name)
+	return ofThread(d.root, d.names[end], a.ThreadID)
+}
+
+// ofThread finds the document among those of these names that is of the thread.
+func ofThread(root *os.Root, names []string, threadID string) (string, error) {
+	for _, name := range names {
+		data, found, err := readRegular(root, name)
 		if err != nil {
 			return "", err
 		}
-		if found && of(data, a.ThreadID) {
+		if found && of(data, threadID) {
 			return name, nil
 		}
 	}
@@ -57,9 +62,6 @@ func (d *Drop) list() (map[string][]string, error) {
 	}
 	return out, nil
 }
-
-// nameEnd is what a document's name ends with whatever its title is.
-func nameEnd(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
 // of tells whether a document says that it is of the thread, edited or not.
 func of(data []byte, threadID string) bool {

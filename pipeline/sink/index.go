@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"sort"
 	"strings"
@@ -95,15 +96,15 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 			errs = append(errs, err)
 			continue
 		}
-		text := indexOf("Codex sessions: "+baseName(projects[dir][0].Workspace), projects[dir], maxProjectLines, func(p string) string { return path.Base(p) })
-		errs = append(errs, d.generate(path.Join(name, "INDEX.md"), text))
+		text := indexOf("Codex sessions: "+baseName(projects[dir][0].Workspace), projects[dir], maxProjectLines, func(p string) string { return d.link(path.Base(p)) })
+		errs = append(errs, generate(d.root, path.Join(name, "INDEX.md"), text))
 	}
 	errs = append(errs, d.dropStale(projects))
-	errs = append(errs, d.generate("README.md", []byte(readme)))
-	errs = append(errs, d.generate("INDEX.md", indexOf("Codex sessions", all, maxIndexLines, func(p string) string { return p })))
+	errs = append(errs, generate(d.root, "README.md", []byte(readme)))
+	errs = append(errs, generate(d.root, "INDEX.md", indexOf("Codex sessions", all, maxIndexLines, d.link)))
 	machine, err := machineIndex(all)
 	if err == nil {
-		err = d.generate("index.json", machine)
+		err = generate(d.root, "index.json", machine)
 	}
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return fmt.Errorf("write indexes: %w", err)
@@ -112,8 +113,8 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 }
 
 // generate writes one of our own files, unless somebody else's is there.
-func (d *Drop) generate(name string, data []byte) error {
-	old, found, err := readRegular(d.root, name)
+func generate(root *os.Root, name string, data []byte) error {
+	old, found, err := readRegular(root, name)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (d *Drop) generate(name string, data []byte) error {
 		return nil
 	}
 	failpoint.Hit(failpoint.MidIndex)
-	_, err = atomicfile.WriteIfChanged(d.root, name, data, atomicfile.FileMode)
+	_, err = atomicfile.WriteIfChanged(root, name, data, atomicfile.FileMode)
 	return err
 }
 
@@ -164,7 +165,7 @@ func indexOf(title string, entries []Entry, maxLines int, link func(path string)
 	b.WriteString(head)
 	lines := strings.Count(head, "\n")
 	for i, e := range entries {
-		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", when(e.Updated), e.State, cell(shortID(e.ThreadID)), cell(e.Title), openLink(e.Path, link))
+		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", when(e.Updated), e.State, cell(shortID(e.ThreadID)), cell(e.Title), linkTo(e.Path, link))
 		more := fmt.Sprintf("\n… %d more sessions, see index.json\n", len(entries)-i)
 		if lines+1+2 > maxLines || b.Len()+len(row)+len(more) > maxIndexBytes {
 			b.WriteString(more)
@@ -176,11 +177,16 @@ func indexOf(title string, entries []Entry, maxLines int, link func(path string)
 	return []byte(b.String())
 }
 
-func openLink(p string, link func(string) string) string {
+func linkTo(p string, link func(string) string) string {
 	if p == "" {
 		return ""
 	}
-	return "[open](" + strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "|", "%7C", "\n", "").Replace(link(p)) + ")"
+	return link(p)
+}
+
+// openLink is a link of plain markdown.
+func openLink(p string) string {
+	return "[open](" + strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "|", "%7C", "\n", "").Replace(p) + ")"
 }
 
 func when(t time.Time) string {
