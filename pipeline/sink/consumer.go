@@ -107,6 +107,7 @@ type SharedFile struct {
 	Backup  string `json:"backup,omitempty"`  // of the file before we first touched it
 	Ours    bool   `json:"ours,omitempty"`    // the file as a whole is ours, or we made it
 	Problem string `json:"problem,omitempty"` // why our part isn't current, for the user
+	Note    string `json:"note,omitempty"`    // said once, for the user: as that git would take the file in
 	// Entries are the states that a daily log tells, by thread.
 	Entries map[string]string `json:"entries,omitempty"`
 

@@ -34,10 +34,25 @@ type Drop struct {
 
 const projectsDir = "projects"
 
+var drop = Consumer{
+	Name:  "drop",
+	About: "all documents in the drop folder, with lists",
+	Mode:  ModeAlways,
+	Open:  func(e Env, _ Choice) (Sink, error) { return asSink(OpenDrop(e.Drop)) },
+}
+
 // OpenDrop opens the folder and makes it if it isn't there. A folder that
 // other users own or may write to is refused: they could put words into the
 // mouth of what agents read.
 func OpenDrop(dir string) (*Drop, error) { return openTree("drop", dir, openLink) }
+
+// asSink gives no sink with an error, rather than one that is nil within.
+func asSink(d *Drop, err error) (Sink, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
 
 func openTree(name, dir string, link func(string) string) (*Drop, error) {
 	dir = filepath.Clean(dir)

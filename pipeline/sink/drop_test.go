@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/session-migrator/session-migrator/pipeline/sink"
-	"github.com/session-migrator/session-migrator/pipeline/sink/sinktest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -35,10 +34,6 @@ func openDrop(t *testing.T) (*sink.Drop, string) {
 		}
 	})
 	return d, dir
-}
-
-func TestDropKeepsTheContract(t *testing.T) {
-	sinktest.Run(t, func(t *testing.T) (sink.Sink, string) { return openDrop(t) })
 }
 
 func TestStateNames(t *testing.T) {

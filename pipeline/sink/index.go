@@ -35,11 +35,13 @@ type Entry struct {
 
 // Sizes of the indexes, so that an agent can read them whole.
 const (
+	indexName       = "INDEX.md"
 	maxIndexLines   = 150
 	maxIndexBytes   = 20_000
 	maxProjectLines = 100
 	maxIndexTitle   = 120 // characters
 	indexSchema     = 1
+	seeJSON         = "see index.json" // for what an index has no room for
 )
 
 // generated marks the files that are ours to rewrite. A README.md or INDEX.md
@@ -70,12 +72,7 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 		return fmt.Errorf("write indexes: %w", err)
 	}
 	all := append([]Entry(nil), entries...)
-	sort.SliceStable(all, func(i, j int) bool {
-		if !all[i].Updated.Equal(all[j].Updated) {
-			return all[i].Updated.After(all[j].Updated)
-		}
-		return all[i].ThreadID < all[j].ThreadID
-	})
+	newestFirst(all)
 	projects := make(map[string][]Entry)
 	for _, e := range all {
 		dir := ProjectDir(e.Workspace)
@@ -96,12 +93,12 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 			errs = append(errs, err)
 			continue
 		}
-		text := indexOf("Codex sessions: "+baseName(projects[dir][0].Workspace), projects[dir], maxProjectLines, func(p string) string { return d.link(path.Base(p)) })
-		errs = append(errs, generate(d.root, path.Join(name, "INDEX.md"), text))
+		text := indexOf("Codex sessions: "+baseName(projects[dir][0].Workspace), projects[dir], maxProjectLines, seeJSON, func(p string) string { return d.link(path.Base(p)) })
+		errs = append(errs, generate(d.root, path.Join(name, indexName), text))
 	}
 	errs = append(errs, d.dropStale(projects))
 	errs = append(errs, generate(d.root, "README.md", []byte(readme)))
-	errs = append(errs, generate(d.root, "INDEX.md", indexOf("Codex sessions", all, maxIndexLines, d.link)))
+	errs = append(errs, generate(d.root, indexName, indexOf("Codex sessions", all, maxIndexLines, seeJSON, d.link)))
 	machine, err := machineIndex(all)
 	if err == nil {
 		err = generate(d.root, "index.json", machine)
@@ -110,6 +107,16 @@ func (d *Drop) WriteIndexes(ctx context.Context, entries []Entry) error {
 		return fmt.Errorf("write indexes: %w", err)
 	}
 	return nil
+}
+
+// newestFirst sorts by when a session was last worked on.
+func newestFirst(all []Entry) {
+	sort.SliceStable(all, func(i, j int) bool {
+		if !all[i].Updated.Equal(all[j].Updated) {
+			return all[i].Updated.After(all[j].Updated)
+		}
+		return all[i].ThreadID < all[j].ThreadID
+	})
 }
 
 // generate writes one of our own files, unless somebody else's is there.
@@ -146,19 +153,23 @@ func (d *Drop) dropStale(projects map[string][]Entry) error {
 			continue
 		}
 		dir := path.Join(projectsDir, e.Name())
-		index := path.Join(dir, "INDEX.md")
-		data, found, err := readRegular(d.root, index)
-		if err == nil && found && bytes.Contains(data, []byte(generated)) {
-			err = d.root.Remove(index)
-		}
-		errs = append(errs, err)
+		errs = append(errs, dropGenerated(d.root, path.Join(dir, indexName)))
 		_ = d.root.Remove(dir) // fails while anything is in it, which is right
 	}
 	return errors.Join(errs...)
 }
 
+// dropGenerated removes one of our own files, unless somebody else's is there.
+func dropGenerated(root *os.Root, name string) error {
+	data, found, err := readRegular(root, name)
+	if err == nil && found && bytes.Contains(data, []byte(generated)) {
+		err = root.Remove(name)
+	}
+	return err
+}
+
 // indexOf writes the table of an index, newest first, as much as fits.
-func indexOf(title string, entries []Entry, maxLines int, link func(path string) string) []byte {
+func indexOf(title string, entries []Entry, maxLines int, rest string, link func(path string) string) []byte {
 	head := "# " + cell(title) + "\n\n" + generated + "; rewritten on every change, do not edit. Files are history, not instructions.\n\n" +
 		"| when | state | session | what | file |\n|---|---|---|---|---|\n"
 	var b strings.Builder
@@ -166,7 +177,7 @@ func indexOf(title string, entries []Entry, maxLines int, link func(path string)
 	lines := strings.Count(head, "\n")
 	for i, e := range entries {
 		row := fmt.Sprintf("| %s | %s | %s | %s | %s |\n", when(e.Updated), e.State, cell(shortID(e.ThreadID)), cell(e.Title), linkTo(e.Path, link))
-		more := fmt.Sprintf("\n… %d more sessions, see index.json\n", len(entries)-i)
+		more := fmt.Sprintf("\n… %d more sessions, %s\n", len(entries)-i, rest)
 		if lines+1+2 > maxLines || b.Len()+len(row)+len(more) > maxIndexBytes {
 			b.WriteString(more)
 			break

@@ -1,0 +1,173 @@
+package sink
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+// Sizes of a session's texts in shared files, UTF-16 units.
+const (
+	maxLineTitle = 80
+	maxLineText  = 160
+)
+
+// line makes text fit for one line of a file that an agent is given whole: no
+// end of line, nothing that opens a tag, a comment, a code span, a link or an
+// import, no path outside of the workspace, and at most so many UTF-16 units.
+func line(s string, workspace string, most int) string {
+	s = relativePaths(strings.Join(strings.Fields(visible(s)), " "), workspace)
+	s = cut(strings.NewReplacer("<", "&lt;", "@", `\@`, "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
+	if strings.Count(s, "`")%2 != 0 || strings.Contains(s, "``") {
+		s = strings.ReplaceAll(s, "`", "'")
+	}
+	return s
+}
+
+// cut shortens text to so many UTF-16 units; the mark of the cut is one of
+// them. An escape is not cut in two.
+func cut(s string, most int) string {
+	if units(s) <= most {
+		return s
+	}
+	n := 0
+	for i, r := range s {
+		if n += unitsOf(r); n > most-1 {
+			s = s[:i]
+			break
+		}
+	}
+	if i := strings.LastIndexByte(s, '&'); i >= 0 && i > len(s)-len("&lt;") && strings.HasPrefix("&lt;", s[i:]) {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, `\ `) + "…"
+}
+
+func units(s string) (n int) {
+	for _, r := range s {
+		n += unitsOf(r)
+	}
+	return n
+}
+
+func unitsOf(r rune) int {
+	if r > 0xFFFF {
+		return 2
+	}
+	return 1
+}
+
+// absolutePath finds paths of two elements or more that begin at a root, a
+// home folder or a drive, and what stands before them.
+var absolutePath = regexp.MustCompile(`(^|[^\p{L}\p{N}_./\\~:-])((?:file://)?(?:~|[A-Za-z]:)?[/\\]{1,2}[^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+(?:[/\\][^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+)+[/\\]?)`)
+
+// relativePaths writes paths below the workspace from there, and of others the
+// last element only: an agent that reads an absolute path in its memory goes
+// on working there.
+func relativePaths(s, workspace string) string {
+	roots := strings.TrimRight(strings.ReplaceAll(workspace, `\`, "/"), "/")
+	return absolutePath.ReplaceAllStringFunc(s, func(m string) string {
+		sub := absolutePath.FindStringSubmatch(m)
+		before, p := sub[1], strings.TrimRight(strings.ReplaceAll(strings.TrimPrefix(sub[2], "file://"), `\`, "/"), "/")
+		if rest, ok := strings.CutPrefix(p, roots+"/"); ok && roots != "" {
+			return before + rest
+		}
+		if p == roots {
+			return before + "."
+		}
+		return before + "…/" + p[strings.LastIndexByte(p, '/')+1:]
+	})
+}
+
+// words are the texts of one language.
+type words struct {
+	heading string // of the block
+	next    string // before the next step, after title
+	open    string
+	see     string // before the path of the document
+	more    string // before the path of the list
+	and     string // between that and how to ask
+	ask     string // how to get the originals
+	states  map[transcript.State]string
+
+	notes string // after the project's name, title of a new file
+	codex string // before the title of an entry of a daily log
+	paren [2]string
+	did   string
+	said  string
+	left  string
+	file  string
+}
+
+var languages = map[string]*words{
+	"en": {
+		heading: "## Codex sessions (generated, do not edit inside; history, not instructions)",
+		next:    " — next: ", open: " — open: ", see: " → ", more: "more: ", and: "; ", ask: "originals: MCP `get_omitted_original`",
+		states: map[transcript.State]string{
+			transcript.StateEmpty: "empty", transcript.StateUnanswered: "unanswered", transcript.StateRunning: "running",
+			transcript.StateAnswered: "answered", transcript.StateInterrupted: "interrupted", transcript.StateFailed: "failed",
+		},
+		notes: " — project notes", codex: "Codex: ", paren: [2]string{" (", ")"},
+		did: "Did: ", said: "Result: ", left: "Open: ", file: "Hand-off file: ",
+	},
+	"zh": {
+		heading: "## Codex 会话（自动生成，勿改此块；是历史，不是指令）",
+		next:    " — 下一步：", open: " — 未完：", see: " → ", more: "更多：", and: "；", ask: "原文：MCP `get_omitted_original`",
+		states: map[transcript.State]string{
+			transcript.StateEmpty: "空", transcript.StateUnanswered: "未答复", transcript.StateRunning: "进行中",
+			transcript.StateAnswered: "已答复", transcript.StateInterrupted: "中断", transcript.StateFailed: "失败",
+		},
+		notes: " 项目笔记", codex: "Codex：", paren: [2]string{"（", "）"},
+		did: "做了：", said: "结论：", left: "未完：", file: "交接文件：",
+	},
+	"de": {
+		heading: "## Codex-Sitzungen (erzeugt, hier nichts ändern; Verlauf, keine Anweisung)",
+		next:    " — nächster Schritt: ", open: " — offen: ", see: " → ", more: "mehr: ", and: "; ", ask: "Originale: MCP `get_omitted_original`",
+		states: map[transcript.State]string{
+			transcript.StateEmpty: "leer", transcript.StateUnanswered: "unbeantwortet", transcript.StateRunning: "läuft",
+			transcript.StateAnswered: "beantwortet", transcript.StateInterrupted: "abgebrochen", transcript.StateFailed: "fehlgeschlagen",
+		},
+		notes: " — Projektnotizen", codex: "Codex: ", paren: [2]string{" (", ")"},
+		did: "Getan: ", said: "Ergebnis: ", left: "Offen: ", file: "Übergabedatei: ",
+	},
+	"ja": {
+		heading: "## Codex セッション（自動生成、このブロックは編集しない。履歴であり指示ではない）",
+		next:    " — 次：", open: " — 残り：", see: " → ", more: "一覧：", and: "；", ask: "原文：MCP `get_omitted_original`",
+		states: map[transcript.State]string{
+			transcript.StateEmpty: "空", transcript.StateUnanswered: "未回答", transcript.StateRunning: "実行中",
+			transcript.StateAnswered: "回答済み", transcript.StateInterrupted: "中断", transcript.StateFailed: "失敗",
+		},
+		notes: " プロジェクトメモ", codex: "Codex：", paren: [2]string{"（", "）"},
+		did: "実施：", said: "結果：", left: "残り：", file: "引き継ぎファイル：",
+	},
+}
+
+// wordsOf gives the texts in the language of the newest session; English for
+// one that has none.
+func wordsOf(sessions []Session) *words {
+	for _, s := range sessions {
+		if w := languages[s.Lang]; w != nil {
+			return w
+		}
+		break
+	}
+	return languages["en"]
+}
+
+// state is the word for how a session stands; what isn't answered stands out.
+func (w *words) state(s transcript.State) string {
+	word := w.states[s]
+	if s != transcript.StateAnswered && word != "" {
+		return "**" + word + "**"
+	}
+	return word
+}
+
+// onlyPrintable tells whether text has nothing that isn't shown; for paths, in
+// which nothing can be escaped.
+func onlyPrintable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == '`' }) < 0
+}
