@@ -10,8 +10,8 @@
 //	    between.
 //
 // One process writes (Open), any number read (OpenReader). The rollouts are the
-// truth for everything but receipts: what is derived can be dropped and taken in
-// again.
+// truth for everything but receipts and what is known of shared files: what is
+// derived can be dropped and taken in again.
 //
 // A build needs the tag sqlite_fts5.
 package store

@@ -225,7 +225,8 @@ const forgotten = -1
 
 // Forget makes the rollouts of the threads given, or all with nil, be read
 // again. What is read replaces the rows in place: item numbers, and with them
-// refs, stay. Threads whose files are gone, receipts and names are kept.
+// refs, stay. Threads whose files are gone, receipts, shared files and names are
+// kept.
 func (db *DB) Forget(ctx context.Context, threadIDs []string) error {
 	return db.write(ctx, "forget derived rows", func(tx *sql.Tx) error {
 		if threadIDs == nil {

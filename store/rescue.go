@@ -15,7 +15,8 @@ import (
 
 // Rescue copies out of another cache, a damaged one or a backup, what no rollout
 // can give again and is not here yet: threads whose files are gone, text that
-// its agent rewrote away, names, receipts. Of a damaged file that is what can
+// its agent rewrote away, names, receipts, shared files. Of a damaged file that
+// is what can
 // still be read and is proved by its hash. It gives the number of rollouts.
 // Nothing that can be derived is copied.
 func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
@@ -61,6 +62,7 @@ func (r *rescue) run() error {
 		{"thread_name", "thread_id, name", "thread_id", "thread_id DESC"},
 		// No revision is known to be published: the document is compared anew.
 		{"receipt", "sink, thread_id, name, hash, bytes, 0, managed, written_ns", "sink, thread_id", "sink DESC, thread_id DESC"},
+		{"shared", "sink, path, body", "sink, path", "sink DESC, path DESC"},
 		{"window_seen", "model, tokens, seen_ns", "model, tokens", "model DESC, tokens DESC"},
 	} {
 		q := "SELECT " + t.columns + " FROM " + t.table + " ORDER BY "

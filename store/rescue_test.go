@@ -30,6 +30,9 @@ func TestRescueTakesWhatIsProved(t *testing.T) {
 	if err := old.SaveReceipt(t.Context(), store.Receipt{Sink: "drop", ThreadID: parentID, Name: "a.md", Hash: "h", Rev: 7, Managed: true, Written: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
+	if err := old.SetShared(t.Context(), "workbuddy", map[string]string{"/w/MEMORY.md": `{"hash":"1"}`}); err != nil {
+		t.Fatal(err)
+	}
 	backup, err := old.Backup(t.Context())
 	if err != nil || backup == "" {
 		t.Fatalf("backup %q, %v", backup, err)
@@ -71,6 +74,9 @@ func TestRescueTakesWhatIsProved(t *testing.T) {
 	}
 	if r, err := db.Receipt(t.Context(), "drop", parentID); err != nil || r.Name != "a.md" || r.Rev == 7 {
 		t.Errorf("receipt %+v, %v", r, err)
+	}
+	if got, err := db.Shared(t.Context(), "workbuddy"); err != nil || got["/w/MEMORY.md"] != `{"hash":"1"}` {
+		t.Errorf("shared %v, %v", got, err)
 	}
 	if _, err := db.Rescue(t.Context(), backup); err != nil {
 		t.Fatal(err)
