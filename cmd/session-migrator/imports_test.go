@@ -38,9 +38,10 @@ var allowed = map[string][]string{
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/capacity",
 		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "store", "store/failpoint"},
 	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store"},
-	"daemon": {"daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
+	"daemon/choices":   {"pipeline/sink", "store/atomicfile"},
+	"daemon": {"daemon/choices", "daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "store", "store/disk", "store/failpoint"},
-	"cmd/session-migrator": {"daemon", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
+	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
 		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "store", "store/disk"},
 	// contract suites and generators: beside the package they serve
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},

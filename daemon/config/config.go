@@ -32,7 +32,13 @@ type Config struct {
 	Comfort float64 // share of the room that counts as comfortable; 0: default
 
 	Models map[string]Model // the user's own figures
+
+	User string            // home folder of the user; empty if nothing tells
+	Vars map[string]string // variables that say where other programs look; those that are set
 }
+
+// consumerVars say where programs that take documents in have their folders.
+var consumerVars = []string{"WORKBUDDY_CONFIG_DIR", "WORKBUDDY_DATA_FOLDER_NAME", "CLAUDE_CONFIG_DIR", "CODEBUDDY_CONFIG_DIR"}
 
 // Model is what the user says of one model.
 type Model struct {
@@ -72,6 +78,17 @@ func Load(fl Flags, env Env) (Config, error) {
 	var c Config
 	var err error
 	user := userHome(env)
+	if user != "" {
+		if c.User, err = absolute(user, user); err != nil {
+			return c, err
+		}
+	}
+	c.Vars = map[string]string{}
+	for _, name := range consumerVars {
+		if v := env(name); v != "" {
+			c.Vars[name] = v
+		}
+	}
 	home := first(fl.Home, env("SESSION_MIGRATOR_HOME"), "~/.session-migrator")
 	if c.Home, err = absolute(home, user); err != nil {
 		return c, err

@@ -73,6 +73,16 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
+func TestWhereOtherProgramsLook(t *testing.T) {
+	c, err := config.Load(config.Flags{}, env(map[string]string{"HOME": "/u", "CLAUDE_CONFIG_DIR": "/c", "SHELL": "/bin/sh"}))
+	if err != nil || c.User != "/u" || len(c.Vars) != 1 || c.Vars["CLAUDE_CONFIG_DIR"] != "/c" {
+		t.Errorf("%q, %v, %v", c.User, c.Vars, err)
+	}
+	if c, err = config.Load(config.Flags{Home: "/d", CodexHomes: []string{"/c"}}, env(nil)); err != nil || c.User != "" {
+		t.Errorf("%q, %v", c.User, err)
+	}
+}
+
 func TestWrongSettingsSayWhere(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"syntax", "targets = [\n", "line"},
