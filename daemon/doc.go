@@ -7,7 +7,10 @@
 //	[2] list: what rollouts are there, and which of them are gone;
 //	[3] backfill: workers ingest what the cache doesn't know yet, while
 //	[4] watch tells of what changed since the listing, and that goes first;
-//	[5] publish: when a thread has come to rest, its memory file is renewed.
+//	[5] publish: when a thread has come to rest, its memory file is renewed, in
+//	    each sink that is on by what the user chose;
+//	[6] share: when its workspace has come to rest, so are our lines in files
+//	    that belong to others.
 //
 // Run does all of it until told to stop. Once ends when everything is up to
 // date, CatchUp leaves the publishing out.

@@ -14,6 +14,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
 	"github.com/session-migrator/session-migrator/watch"
@@ -26,8 +27,9 @@ type Options struct {
 	Log      *slog.Logger   // nil: nothing is logged
 	Progress func(Progress) // called now and then, never twice at a time; may be nil
 
-	usage func(dir string) (disk.Usage, error) // nil: the system's answer
-	began time.Time                            // when Run did; a new cache changes nothing about it
+	consumers []sink.Consumer                      // of documents; nil: all there are
+	usage     func(dir string) (disk.Usage, error) // nil: the system's answer
+	began     time.Time                            // when Run did; a new cache changes nothing about it
 }
 
 // engine is one writer at work: the lock, the cache and what fills it.

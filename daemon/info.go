@@ -70,6 +70,10 @@ type SinkInfo struct {
 	Since     time.Time `json:"since"`      // of LastError
 	NextTry   time.Time `json:"next_try"`
 	Waiting   int       `json:"waiting"` // sessions whose document is not renewed yet
+
+	Shared   int      `json:"shared"`   // files of others that hold lines of ours
+	Absent   bool     `json:"absent"`   // the program it writes for has no place here yet
+	Problems []string `json:"problems"` // of single shared files, and what is to be known of them
 }
 
 func (i Info) same(j Info) bool { return reflect.DeepEqual(i, j) }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
@@ -18,7 +19,11 @@ type outlet struct {
 	p    *publisher
 	name string
 	open func(ctx context.Context) (sink.Sink, error)
+	said choices.Choice // of the user
+	mode sink.Mode
 	wake chan struct{} // holds one: there are notes
+	stop func()        // ends run; nil: it doesn't run
+	done chan struct{} // closed when run has ended
 
 	// Of run alone.
 	sink    sink.Sink            // nil: to be opened
@@ -26,6 +31,11 @@ type outlet struct {
 	due     map[string]time.Time // threads by when they are to be written
 	held    map[string]bool      // threads at rest that a pause holds up
 	indexes time.Time            // when the lists are to be written; zero: not
+	absent  time.Time            // when to look again for a place of the program's; zero: there is one
+	places  time.Time            // when to look again for places of threads that had none
+	placed  map[string]bool      // workspaces: there was a place
+	retains time.Time            // when to look again for documents that are past their time
+	share   sharings
 
 	mu      sync.Mutex      // guards the rest
 	notes   map[string]bool // threads that changed: their newest turn has its end
@@ -34,6 +44,8 @@ type outlet struct {
 	files   int
 	waiting int
 	lastErr string
+	gone    bool              // there is no place
+	told    []sink.SharedFile // as of the last sharing
 }
 
 // lister is a sink that keeps lists of its documents.
@@ -46,8 +58,9 @@ type closer interface{ Close() error }
 
 func (p *publisher) newOutlet(name string, open func(ctx context.Context) (sink.Sink, error)) *outlet {
 	return &outlet{
-		p: p, name: name, open: open, wake: make(chan struct{}, 1), pace: pace{state: sinkIdle},
-		due: map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{},
+		p: p, name: name, open: open, mode: sink.ModeAlways, wake: make(chan struct{}, 1), pace: pace{state: sinkIdle}, share: newSharings(),
+		placed: map[string]bool{},
+		due:    map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{},
 	}
 }
 
@@ -65,6 +78,25 @@ func (o *outlet) note(thread string, ended bool) {
 	select {
 	case o.wake <- struct{}{}:
 	default:
+	}
+}
+
+// begin runs the outlet until ctx ends or end is called.
+func (o *outlet) begin(ctx context.Context, run func(context.Context)) (wait func()) {
+	ctx, o.stop = context.WithCancel(ctx)
+	o.done = make(chan struct{})
+	return func() {
+		defer close(o.done)
+		defer o.stop()
+		run(ctx)
+	}
+}
+
+// end ends an outlet that runs, and waits for that.
+func (o *outlet) end() {
+	if o.stop != nil {
+		o.stop()
+		<-o.done
 	}
 }
 
@@ -114,6 +146,10 @@ func (o *outlet) take(ctx context.Context, now time.Time) error {
 		o.pace = next(o.pace, sinkNoted, now)
 	}
 	o.mu.Unlock()
+	if !o.absent.IsZero() {
+		o.anew = true // all of it is due when there is a place
+		return nil
+	}
 	for id, ended := range notes {
 		delete(o.held, id)
 		o.due[id] = dueAt(o.due[id], now, ended)
@@ -121,7 +157,10 @@ func (o *outlet) take(ctx context.Context, now time.Time) error {
 	if !all {
 		return nil
 	}
-	ids, err := o.p.e.db.Unpublished(ctx, o.name)
+	ids, err := o.unpublished(ctx, now)
+	if err == nil {
+		err = o.stirAll(ctx, now, now.Add(restIndexes)) // after the documents
+	}
 	if err != nil {
 		o.mu.Lock()
 		o.all = true
@@ -164,7 +203,9 @@ func (o *outlet) wait(now time.Time) time.Duration {
 	if o.pace.state == sinkPaused {
 		sooner(o.pace.retry)
 	} else {
-		sooner(o.indexes)
+		for _, t := range []time.Time{o.indexes, o.absent, o.places, o.retains, o.share.next()} {
+			sooner(t)
+		}
 	}
 	return max(0, at.Sub(now))
 }
@@ -175,12 +216,13 @@ func (o *outlet) work(ctx context.Context, now time.Time) error {
 	if o.pace.state == sinkPaused && now.Before(o.pace.retry) {
 		return o.prepareDue(ctx, now)
 	}
+	if now.Before(o.absent) {
+		return nil
+	}
 	if o.sink == nil {
-		k, err := o.open(ctx)
-		if err != nil {
+		if there, err := o.reopen(ctx, now); err != nil || !there {
 			return err
 		}
-		o.sink = k
 	}
 	o.mu.Lock()
 	missed := o.all || o.anew
@@ -209,8 +251,45 @@ func (o *outlet) work(ctx context.Context, now time.Time) error {
 		}
 		o.indexes = time.Time{}
 	}
+	if err := o.lookAfter(ctx, now); err != nil || ctx.Err() != nil {
+		return err
+	}
 	o.went(now)
 	return nil
+}
+
+// reopen opens the sink; false if it has no place on this machine, which is no
+// failure: it is looked for again.
+func (o *outlet) reopen(ctx context.Context, now time.Time) (there bool, err error) {
+	k, err := o.open(ctx)
+	none := errors.Is(err, sink.ErrNoPlace)
+	o.mu.Lock()
+	o.gone = none
+	o.mu.Unlock()
+	if none {
+		o.absent, o.anew = now.Add(placeEvery), true
+		clear(o.due)
+		clear(o.held)
+		o.went(now)
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	o.sink, o.absent = k, time.Time{}
+	return true, o.recall(ctx)
+}
+
+// lookAfter does what is due beside the documents: what a workspace shares, new
+// places, and what is past its time.
+func (o *outlet) lookAfter(ctx context.Context, now time.Time) error {
+	if err := o.shareDue(ctx, now); err != nil {
+		return err
+	}
+	if err := o.lookForPlaces(ctx, now); err != nil {
+		return err
+	}
+	return o.retain(ctx, now)
 }
 
 // went notes that a try went well.
@@ -325,8 +404,14 @@ func (o *outlet) writeIndexes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n := 0
+	for _, r := range receipts {
+		if r.Name != "" {
+			n++
+		}
+	}
 	o.mu.Lock()
-	o.files = len(receipts)
+	o.files = n
 	o.mu.Unlock()
 	l, ok := o.sink.(lister)
 	if !ok {
@@ -342,6 +427,15 @@ func (o *outlet) writeIndexes(ctx context.Context) error {
 func (o *outlet) info() SinkInfo {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: o.lastErr,
-		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting}
+	i := SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: o.lastErr,
+		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting, Absent: o.gone, Problems: []string{}}
+	for _, f := range o.told {
+		if f.Hash != "" || f.Ours {
+			i.Shared++
+		}
+		if f.Problem != "" {
+			i.Problems = append(i.Problems, f.Path+": "+f.Problem)
+		}
+	}
+	return i
 }

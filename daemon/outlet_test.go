@@ -72,24 +72,32 @@ type desk struct {
 	threads []*rollouttest.Rollout
 }
 
-func newDesk(t *testing.T, n int) *desk {
+func newDesk(t *testing.T, n int, consumers ...sink.Consumer) *desk {
 	home, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	e, err := start(t.Context(), Options{Log: slog.New(slog.DiscardHandler), Config: config.Config{
 		Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory"),
-	}, usage: func(string) (disk.Usage, error) { return disk.Usage{}, errors.ErrUnsupported }}, roleDaemon)
+	}, consumers: consumers, usage: func(string) (disk.Usage, error) { return disk.Usage{}, errors.ErrUnsupported }}, roleDaemon)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &desk{t: t, e: e, shelf: &shelf{texts: map[string]string{}}}
-	for i := range n {
-		d.threads = append(d.threads, rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", i)}))
-		d.say(i, "first")
+	for range n {
+		d.begin(rollouttest.Options{})
 	}
 	if d.pub, err = newPublisher(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	d.pub.outlets = append(d.pub.outlets, d.pub.newOutlet("shelf", func(context.Context) (sink.Sink, error) { return d.shelf, nil }))
 	return d
+}
+
+// begin begins a thread, with a first turn.
+func (d *desk) begin(o rollouttest.Options) (i int) {
+	i = len(d.threads)
+	o.ThreadID = fmt.Sprintf("019a0000-0000-7000-8000-%012d", i)
+	d.threads = append(d.threads, rollouttest.New(rollouttest.Paginated, o))
+	d.say(i, "first")
+	return i
 }
 
 // say adds a turn to a thread and takes it in.

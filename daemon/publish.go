@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -35,18 +37,26 @@ const dropName = "drop"
 // publisher renews what the sinks hold, and the selections that the cache keeps
 // ready.
 type publisher struct {
-	e       *engine
-	outlets []*outlet
+	e *engine
 
-	mu     sync.Mutex       // guards packed
-	packed map[string]int64 // threads by the revision whose selections are in the cache, as far as this run made them
+	// Of settle alone.
+	chosen  chosen
+	leaving map[string]time.Time // sinks that are off, by when to take away what they wrote
+
+	mu      sync.Mutex // guards the rest
+	outlets []*outlet
+	packed  map[string]int64 // threads by the revision whose selections are in the cache, as far as this run made them
+	briefs  map[string]brief // threads in short, by id
+	pins    map[string]bool  // threads that the user keeps
+
+	goneMu sync.Mutex // guards what the cache remembers under goneKey
 }
 
 // newPublisher opens the drop folder. One that may never be written to is an
 // error; one that can't be for now is tried again. What is due from earlier
 // runs is found by run.
 func newPublisher(ctx context.Context, e *engine) (*publisher, error) {
-	p := &publisher{e: e, packed: map[string]int64{}}
+	p := &publisher{e: e, packed: map[string]int64{}, briefs: map[string]brief{}, pins: map[string]bool{}, chosen: chosen{home: e.opt.Config.Home}}
 	o := p.newOutlet(dropName, func(ctx context.Context) (sink.Sink, error) { return openDrop(ctx, e) })
 	k, err := o.open(ctx)
 	switch {
@@ -59,6 +69,13 @@ func newPublisher(ctx context.Context, e *engine) (*publisher, error) {
 	}
 	p.outlets = append(p.outlets, o)
 	return p, nil
+}
+
+// all gives the outlets of now.
+func (p *publisher) all() []*outlet {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.outlets)
 }
 
 func openDrop(ctx context.Context, e *engine) (sink.Sink, error) {
@@ -88,6 +105,9 @@ func forgetMissing(ctx context.Context, db *store.DB, drop *sink.Drop) error {
 		return err
 	}
 	for id, r := range receipts {
+		if r.Name == "" {
+			continue
+		}
 		there, err := drop.Has(r.Name)
 		if err != nil {
 			return err
@@ -103,7 +123,7 @@ func forgetMissing(ctx context.Context, db *store.DB, drop *sink.Drop) error {
 
 // changed tells that a thread has something new. It never waits.
 func (p *publisher) changed(thread string, ended bool) {
-	for _, o := range p.outlets {
+	for _, o := range p.all() {
 		o.note(thread, ended)
 	}
 }
@@ -111,17 +131,29 @@ func (p *publisher) changed(thread string, ended bool) {
 // rescan tells that any thread may have something new.
 func (p *publisher) rescan() { p.changed("", true) }
 
-// run lets the sinks write what is due until ctx ends. It closes them.
+// run lets the sinks write what is due until ctx ends, those that are on by
+// then. It closes them.
 func (p *publisher) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	for _, o := range p.outlets {
-		running.Go(func() {
+	begin := func(o *outlet) {
+		running.Go(o.begin(ctx, func(ctx context.Context) {
 			if err := o.run(ctx); err != nil {
 				cancel(err)
 			}
-		})
+		}))
+	}
+	for _, o := range p.all() {
+		begin(o)
+	}
+	for {
+		if err := p.settle(ctx, time.Now(), begin); err != nil {
+			cancel(err)
+		}
+		if !sleep(ctx, tick) {
+			break
+		}
 	}
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -132,7 +164,7 @@ func (p *publisher) run(ctx context.Context) error {
 
 // close closes the sinks of a publisher that doesn't run.
 func (p *publisher) close() (err error) {
-	for _, o := range p.outlets {
+	for _, o := range p.all() {
 		err = errors.Join(err, o.close())
 	}
 	return err
@@ -167,9 +199,12 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	if last.Rev == rev {
 		return publishedBefore, nil
 	}
-	if last.Name != "" && !last.Managed {
-		last.Rev = rev // the file is somebody's own; what the indexes say of the thread is not
+	if last.Name != "" && !last.Managed || retired(last) && last.Rev == 0 {
+		last.Rev = rev // the file is somebody's own, or was past its time when the cache was made anew
 		return publishedSame, p.e.db.SaveReceipt(ctx, last)
+	}
+	if does, err := o.takes(ctx, id, rev, last); err != nil || !does {
+		return publishedBefore, err
 	}
 	v, err := p.e.pipe.View(ctx, id)
 	if errors.Is(err, store.ErrChanged) {
@@ -185,21 +220,17 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedBefore, err
 	}
 	failpoint.Hit(failpoint.BeforePublish)
-	var data []byte
-	err = unlessStopped(ctx, func() (err error) {
-		data, err = p.e.pipe.Memory(ctx, v, pipeline.MemoryRequest{Location: time.Local})
-		return err
-	})
+	data, err := o.document(ctx, v)
 	if err != nil {
 		return publishedBefore, ofThread(err)
 	}
-	r, err := o.sink.Put(ctx, sink.Artifact{
-		ThreadID: id, Workspace: pipeline.RedactText(v.Thread.Workspace), Name: pipeline.MemoryName(v, time.Local), Data: data,
-		Last: sink.Receipt{Sink: o.name, ThreadID: id, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)},
-	})
+	a := o.artifact(v.Thread, last)
+	a.Name, a.Data = pipeline.MemoryName(v, time.Local), data
+	r, err := o.sink.Put(ctx, a)
 	if err != nil {
 		return publishedBefore, err
 	}
+	o.stir(v.Thread, time.Now())
 	if r.State == sink.StateEdited {
 		p.e.log.Info("a memory file was edited and is left alone from now on", "path", r.Path)
 	}
@@ -213,6 +244,70 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedNew, err
 	}
 	return publishedSame, err
+}
+
+// retired tells whether a document was taken away because it was past its time.
+func retired(r store.Receipt) bool { return r.Name == "" && r.Hash != "" }
+
+// document writes a thread's document as the sink takes it.
+func (o *outlet) document(ctx context.Context, v pipeline.View) (data []byte, err error) {
+	lim := o.sink.Limits()
+	q := pipeline.MemoryRequest{Location: time.Local, Units: lim.Units, Bare: lim.Bare}
+	err = unlessStopped(ctx, func() (err error) {
+		data, err = o.p.e.pipe.Memory(ctx, v, q)
+		for err == nil && lim.Bytes > 0 && len(data) > lim.Bytes && q.Units != 1 {
+			if q.Units == 0 {
+				q.Units = lim.Bytes // a unit has a byte at least
+			}
+			q.Units = max(1, min(q.Units*9/10, q.Units*lim.Bytes/len(data)))
+			data, err = o.p.e.pipe.Memory(ctx, v, q)
+		}
+		return err
+	})
+	return data, err
+}
+
+// artifact is a thread's document without its text.
+func (o *outlet) artifact(t transcript.Thread, last store.Receipt) sink.Artifact {
+	a := sink.Artifact{ThreadID: t.ID, Workspace: rootOf(t.Cwd), Cwd: t.Cwd}
+	if o.name == dropName {
+		a.Workspace = pipeline.RedactText(t.Workspace) // it is shown there, and looked for nowhere
+	}
+	if last.Name != "" {
+		a.Last = sink.Receipt{Sink: o.name, ThreadID: t.ID, Path: last.Name, Hash: last.Hash, Size: int64(last.Bytes)}
+	}
+	return a
+}
+
+// looker is a sink that tells beforehand what Put would do.
+type looker interface {
+	// Look gives the receipt that Put would, and writes nothing.
+	Look(ctx context.Context, a sink.Artifact) (sink.Receipt, error)
+}
+
+// takes tells whether the sink takes a thread's document: before it is made,
+// because most sinks have a place for few threads. That it has none is noted.
+func (o *outlet) takes(ctx context.Context, id string, rev int64, last store.Receipt) (bool, error) {
+	if o.mode == sink.ModeAlways {
+		return true, nil
+	}
+	t, err := o.p.e.db.Thread(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || choices.Within(o.said.Off, t.Cwd) {
+		return false, err
+	}
+	l, ok := o.sink.(looker)
+	if !ok || t.Turns == 0 {
+		return true, nil
+	}
+	r, err := l.Look(ctx, o.artifact(t, last))
+	if err != nil || r.State != sink.StateNone {
+		return err == nil, err
+	}
+	o.stir(t, time.Now())
+	return false, o.p.e.db.SaveReceipt(ctx, store.Receipt{Sink: o.name, ThreadID: id, Rev: rev, Managed: true, Written: time.Now()})
 }
 
 // stopPatience is what a computation gets to end by itself after ctx has ended.
@@ -296,7 +391,7 @@ func (p *publisher) entries(ctx context.Context, receipts map[string]store.Recei
 	}
 	var entries []sink.Entry
 	for _, t := range threads {
-		if r, ok := receipts[t.ID]; ok {
+		if r := receipts[t.ID]; r.Name != "" {
 			entries = append(entries, entry(t, r))
 		}
 	}
@@ -311,8 +406,9 @@ func entry(t transcript.Thread, r store.Receipt) sink.Entry {
 }
 
 func (p *publisher) info() []SinkInfo {
-	out := make([]SinkInfo, len(p.outlets))
-	for i, o := range p.outlets {
+	all := p.all()
+	out := make([]SinkInfo, len(all))
+	for i, o := range all {
 		out[i] = o.info()
 	}
 	return out
@@ -325,33 +421,61 @@ func (e *engine) publishAll(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	for _, o := range p.outlets {
-		ids, err := e.db.Unpublished(ctx, o.name)
+	if err := p.settle(ctx, time.Now(), nil); err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, o := range p.all() {
+		m, err := o.once(ctx)
+		n += m
 		if err != nil {
-			return n, err
+			errs = append(errs, err)
 		}
-		var errs []error
-		for _, id := range ids {
-			did, err := o.publish(ctx, id)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			if stops(err) || ctx.Err() != nil || len(errs) > fewErrors {
-				return n, errors.Join(errs...)
-			}
-			if did == publishedNew {
-				n++
-			}
-		}
-		// A run that was cut short may have written documents that no index names.
-		if len(ids) > 0 || e.cut {
-			errs = append(errs, o.writeIndexes(ctx))
-		}
-		if err := errors.Join(errs...); err != nil {
-			return n, err
+		if stops(err) || ctx.Err() != nil {
+			break
 		}
 	}
-	return n, nil
+	return n, errors.Join(errs...)
+}
+
+// once writes all that is due in one sink.
+func (o *outlet) once(ctx context.Context) (n int, err error) {
+	now := time.Now()
+	if o.sink == nil {
+		if there, err := o.reopen(ctx, now); err != nil || !there {
+			return 0, err
+		}
+	}
+	ids, err := o.unpublished(ctx, now)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, id := range ids {
+		did, err := o.publish(ctx, id)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if stops(err) || ctx.Err() != nil || len(errs) > fewErrors {
+			return n, errors.Join(errs...)
+		}
+		if did == publishedNew {
+			n++
+		}
+	}
+	// A run that was cut short may have written documents that no index names.
+	if len(ids) > 0 || o.p.e.cut {
+		errs = append(errs, o.writeIndexes(ctx))
+	}
+	clear(o.share.due) // only how long a workspace has rested counts
+	if err := o.stirAll(ctx, now, now); err != nil {
+		return n, errors.Join(append(errs, err)...)
+	}
+	errs = append(errs, o.lookAfter(ctx, now))
+	if !o.indexes.IsZero() {
+		errs = append(errs, o.writeIndexes(ctx)) // something was past its time
+	}
+	return n, errors.Join(errs...)
 }
 
 // stops tells whether an error concerns all documents, not just the one.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
 )
@@ -138,6 +139,9 @@ func (e *engine) checkDaily(ctx context.Context) error {
 
 func (e *engine) backUp(ctx context.Context, last *Backup) error {
 	path, err := e.db.Backup(ctx)
+	if err == nil {
+		err = choices.BackUp(e.opt.Config.Home)
+	}
 	if err != nil {
 		return err
 	}

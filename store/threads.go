@@ -317,3 +317,26 @@ func (s *segment) turnsUpTo(ctx context.Context, q queryer, last, before int, ou
 	}
 	return out, rows.Err()
 }
+
+// Workspaces gives the folder of the newest thread in each workspace, as it was
+// written, by workspace. Threads that another thread spawned and archived ones
+// don't count.
+func (db *DB) Workspaces(ctx context.Context) (map[string]string, error) {
+	// Beside max() the other columns are those of its row.
+	rows, err := db.read.QueryContext(ctx, `SELECT workspace, json_extract(body, '$.Cwd'), max(updated_ns) FROM thread
+		WHERE subagent=0 AND archived=0 AND workspace<>'' GROUP BY workspace`)
+	if err != nil {
+		return nil, db.wrap("list workspaces", err)
+	}
+	defer rows.Close()
+	out := map[string]string{}
+	for rows.Next() {
+		var key, folder string
+		var updated int64
+		if err := rows.Scan(&key, &folder, &updated); err != nil {
+			return nil, db.wrap("list workspaces", err)
+		}
+		out[key] = folder
+	}
+	return out, db.wrap("list workspaces", rows.Err())
+}

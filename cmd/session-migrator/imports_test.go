@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/capacity",
 		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "store", "store/failpoint"},
 	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store"},
-	"daemon/choices":   {"pipeline/sink", "store/atomicfile"},
+	"daemon/choices":   {"daemon/config", "pipeline/sink", "pipeline/transcript", "store/atomicfile"},
 	"daemon": {"daemon/choices", "daemon/config", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "store", "store/disk", "store/failpoint"},
 	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
