@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"pipeline/decide":              {},
 	"pipeline/tokens":              {},
 	"pipeline/redact":              {},
+	"pipeline/redact/redacttest":   {},
 	"pipeline/rollout/rollouttest": {},
 	"store/failpoint":              {},
 	"store/atomicfile":             {"store/failpoint"},

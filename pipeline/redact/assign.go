@@ -18,6 +18,9 @@ func assignment(s string, i int) (Finding, bool) {
 	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
 		end++
 	}
+	if kind == KindAPIKey && hasFold(s[end:], "_base") { // of Rails
+		end += len("_base")
+	}
 	if end < len(s) && (isAlnum(s[end]) || s[end] == '_') {
 		return Finding{}, false
 	}
@@ -35,7 +38,7 @@ func assignment(s string, i int) (Finding, bool) {
 
 	sep, ok := separator(s, end)
 	if !ok {
-		sep, ok = looseSeparator(s, end, kind, hasPrefix(name, "--"))
+		sep, ok = looseSeparator(s, start, end, kind)
 	}
 	if !ok {
 		return Finding{}, false
@@ -45,10 +48,10 @@ func assignment(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	v := s[from:to]
-	if kind != KindPassword && kind != KindToken && (containsFold(name, "aws_secret") || containsFold(name, "secret_access_key") || containsFold(name, "secretaccesskey")) {
+	if kind != KindPassword && kind != KindToken && awsSecret(name) {
 		kind = KindAWSSecretKey
 	}
-	env := sep.tight && sep.char == '=' && noLower(name)
+	env := noLower(name) && (sep.tight && sep.char == '=' || sep.char == ':' && strings.Contains(name, "-")) // FOO=x, FOO-BAR: x
 	if hasPrefix(s[to:], markOpen) || !quoted && codeFollows(s, to) || !secretValue(v, kind, quoted, env) {
 		return Finding{}, false
 	}
@@ -62,12 +65,19 @@ func assignment(s string, i int) (Finding, bool) {
 	return Finding{kind, from, to}, true
 }
 
+// awsSecret tells the names that AWS and those who speak its protocol have for
+// the secret half of a key.
+func awsSecret(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "aws_secret") || strings.Contains(name, "secret_access_key") || strings.Contains(name, "secretaccesskey")
+}
+
 // telling returns what the word at i tells of, and its end.
 func telling(s string, i int) (Kind, int) {
 	rest := s[i:]
 	switch rest[0] | 0x20 {
 	case 'p':
-		for _, w := range [...]string{"password", "passwd", "passphrase", "passcode", "pwd"} {
+		for _, w := range [...]string{"password", "passwd", "passphrase", "passcode", "passwort", "pwd"} {
 			if hasFold(rest, w) {
 				return KindPassword, i + len(w)
 			}
@@ -75,9 +85,15 @@ func telling(s string, i int) (Kind, int) {
 		if hasFold(rest, "pass") && i > 0 && s[i-1] == '_' {
 			return KindPassword, i + len("pass")
 		}
+		if hasFold(rest, "passe") && i > 3 && s[i-3:i] == "de " { // mot de passe
+			return KindPassword, i + len("passe")
+		}
 	case 's':
 		if hasFold(rest, "secret") {
 			return KindSecret, i + len("secret")
+		}
+		if hasPrefix(rest, "seña") && i >= len("contra") && hasFold(s[i-len("contra"):], "contra") {
+			return KindPassword, i + len("seña")
 		}
 	case 't':
 		if hasFold(rest, "token") {
@@ -90,6 +106,9 @@ func telling(s string, i int) (Kind, int) {
 			}
 		}
 	case 'k':
+		if hasFold(rest, "kennwort") {
+			return KindPassword, i + len("kennwort")
+		}
 		if hasFold(rest, "key") && keyOf(s, i) {
 			return KindAPIKey, i + len("key")
 		}
@@ -104,7 +123,7 @@ func keyOf(s string, i int) bool {
 	if j > 0 && (s[j-1] == '_' || s[j-1] == '-' || s[j-1] == ' ') {
 		j--
 	}
-	for _, w := range [...]string{"api", "access", "secret", "private", "auth", "account", "master", "signing", "encryption", "subscription", "license"} {
+	for _, w := range [...]string{"api", "access", "secret", "private", "auth", "account", "master", "signing", "encryption", "subscription", "license", "app", "application", "preshared", "shared"} {
 		if j >= len(w) && hasFold(s[j-len(w):], w) {
 			return true
 		}
@@ -125,6 +144,9 @@ func separator(s string, i int) (sepAt, bool) {
 	j := i
 	for j < len(s) && j < i+4 && strings.IndexByte("\\\"'`])", s[j]) >= 0 {
 		j++
+	}
+	if j < len(s) && s[j] == '%' {
+		return percentSeparator(s, j)
 	}
 	k := skipSpace(s, j)
 	if k >= len(s) || k-j > 24 {
@@ -154,19 +176,70 @@ func separator(s string, i int) (sepAt, bool) {
 	return sep, true
 }
 
-// looseSeparator reads the space of "--password x" and the verb of "the
-// password is x".
-func looseSeparator(s string, i int, kind Kind, option bool) (sepAt, bool) {
+// percentSeparator reads %22%3A%22 and the like, the form of URLs.
+func percentSeparator(s string, i int) (sepAt, bool) {
+	skip := func(codes ...string) bool {
+		for _, c := range codes {
+			if hasFold(s[i:], c) {
+				i += len(c)
+				return true
+			}
+		}
+		return false
+	}
+	for skip("%22", "%27", "%5c", "%5d") {
+	}
+	sep := sepAt{char: ':', tight: true}
+	if !skip("%3a") {
+		if sep.char = '='; !skip("%3d") {
+			return sepAt{}, false
+		}
+	}
+	for skip("%20", "+") {
+	}
+	from := i
+	for skip("%5c") {
+	}
+	if skip("%22", "%27") {
+		sep.quote = s[from:i]
+	}
+	sep.value = from
+	return sep, true
+}
+
+// looseSeparator reads the space of "--password x" and of "login x password y",
+// and the verb of "the password is x". The name begins at start and ends at i.
+func looseSeparator(s string, start, i int, kind Kind) (sepAt, bool) {
 	v := skipSpace(s, i)
 	if v == i {
 		return sepAt{}, false
 	}
-	switch {
-	case option:
+	name := s[start:i]
+	if hasPrefix(name, "--") || strings.HasSuffix(name, "authtoken") {
 		return sepAt{char: ' ', value: v, quote: quoteAt(s, v)}, true
-	case kind != KindAWSSecretKey && hasPrefix(s[v:], "is "):
-		v = skipSpace(s, v+3)
-		return sepAt{char: 'i', value: v, quote: quoteAt(s, v)}, true
+	}
+	if kind == KindAWSSecretKey {
+		return sepAt{}, false
+	}
+	for _, verb := range [...]string{"is ", "lautet ", "ist ", "est ", "es "} {
+		if hasPrefix(s[v:], verb) {
+			v = skipSpace(s, v+len(verb))
+			return sepAt{char: 'i', value: v, quote: quoteAt(s, v)}, true
+		}
+	}
+	if kind != KindPassword {
+		return sepAt{}, false
+	}
+	if q := quoteAt(s, v); q != "" { // the password "x"
+		if from, to, closed := value(s, sepAt{value: v, quote: q}); closed && hasDigit(s[from:to]) {
+			return sepAt{char: 'i', value: v, quote: q}, true
+		}
+		return sepAt{}, false
+	}
+	line := s[max(0, start-200):start]
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	if strings.Contains(line, "login ") { // .netrc
+		return sepAt{char: '=', tight: true, value: v}, true
 	}
 	return sepAt{}, false
 }
@@ -198,7 +271,7 @@ func value(s string, sep sepAt) (from, to int, quoted bool) {
 	}
 	to = from
 	for to < len(s) && to < from+maxValue && s[to] > ' ' && s[to] < 0x7f && strings.IndexByte("\"'`,;)}]<>|&\\", s[to]) < 0 {
-		if s[to] == '[' && hasPrefix(s[to:], markOpen) {
+		if s[to] == '[' && hasPrefix(s[to:], markOpen) || s[to] == '%' && endsForm(s[to:]) {
 			break
 		}
 		to++
@@ -208,6 +281,17 @@ func value(s string, sep sepAt) (from, to int, quoted bool) {
 		to--
 	}
 	return from, to, false
+}
+
+// endsForm tells whether a value in the form of URLs ends here: quotes, &, comma,
+// space, end of line, closing brackets.
+func endsForm(s string) bool {
+	for _, c := range [...]string{"%22", "%27", "%26", "%2c", "%20", "%0a", "%7d", "%5d", "%5c"} {
+		if hasFold(s, c) {
+			return true
+		}
+	}
+	return false
 }
 
 // codeFollows tells that a bare value goes on as an expression.
@@ -234,7 +318,7 @@ func secretValue(v string, kind Kind, quoted, env bool) bool {
 		case quoted || env:
 			return true
 		}
-		return p.digits > 0 && !isPath(v)
+		return (p.digits > 0 || signed(v)) && !isPath(v)
 	}
 	if kind == KindAWSSecretKey {
 		return len(v) >= 30 && p.spaces == 0
@@ -243,6 +327,12 @@ func secretValue(v string, kind Kind, quoted, env bool) bool {
 		return false
 	}
 	return p.random(kind, quoted, env)
+}
+
+// signed tells a password without digits by a sign that neither a name nor a
+// type of source code has.
+func signed(v string) bool {
+	return len(v) >= 8 && strings.ContainsAny(v[1:], "!@#%^~") && !strings.ContainsAny(v, ".:")
 }
 
 // profile counts what a value consists of.
@@ -317,10 +407,8 @@ func placeholder(v string) bool {
 	if strings.Trim(v, v[:1]) == "" { // xxxx, ----
 		return true
 	}
-	for _, w := range [...]string{"your_", "your-", "<your", "_here", "-here", "placeholder", "redacted", "process.env", "os.environ", "getenv"} {
-		if containsFold(v, w) {
-			return true
-		}
+	if saysSo(v) {
+		return true
 	}
 	if len(v) > 24 {
 		return false
@@ -328,6 +416,31 @@ func placeholder(v string) bool {
 	v = strings.Trim(v, "!?. ")
 	for _, w := range placeholders {
 		if len(v) == len(w) && hasFold(v, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// saysSo tells whether a value has a word in it by which it stands for another.
+func saysSo(v string) bool {
+	for i := 0; i < len(v); i++ {
+		found := false
+		switch rest := v[i:]; v[i] | 0x20 {
+		case 'y':
+			found = hasFold(rest, "your_") || hasFold(rest, "your-")
+		case '_' | 0x20, '-':
+			found = hasFold(rest[1:], "here")
+		case 'p':
+			found = hasFold(rest, "placeholder") || hasFold(rest, "process.env")
+		case 'r':
+			found = hasFold(rest, "redacted")
+		case 'o':
+			found = hasFold(rest, "os.environ")
+		case 'g':
+			found = hasFold(rest, "getenv")
+		}
+		if found {
 			return true
 		}
 	}

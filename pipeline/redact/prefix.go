@@ -12,26 +12,32 @@ const (
 	word                      // alnum and _
 	dashed                    // alnum, _ and -
 	dotted                    // alnum, _, - and .
+	wide                      // dotted, + / and =
 )
 
-func (c charset) has(b byte) bool {
-	digit := b >= '0' && b <= '9'
-	switch c {
-	case alnum:
-		return isAlnum(b)
-	case upper:
-		return digit || b >= 'A' && b <= 'Z'
-	case hexa:
-		return digit || b >= 'a' && b <= 'f'
-	case word:
-		return isAlnum(b) || b == '_'
-	case dashed:
-		return isAlnum(b) || b == '_' || b == '-'
-	case dotted:
-		return isAlnum(b) || b == '_' || b == '-' || b == '.'
+// charsets has a bit for each set that a byte is in. It is computed once and
+// only read.
+var charsets = charsetBits()
+
+func charsetBits() (t [256]uint8) {
+	const others = "_-.+/="
+	for b := range 256 {
+		c := byte(b)
+		digit, sign := c >= '0' && c <= '9', strings.IndexByte(others, c)
+		for set, in := range [...]bool{
+			alnum: isAlnum(c), upper: digit || c >= 'A' && c <= 'Z', hexa: digit || c >= 'a' && c <= 'f',
+			word: isAlnum(c) || sign == 0, dashed: isAlnum(c) || sign == 0 || sign == 1,
+			dotted: isAlnum(c) || sign >= 0 && sign <= 2, wide: isAlnum(c) || sign >= 0,
+		} {
+			if in {
+				t[b] |= 1 << set
+			}
+		}
 	}
-	return false
+	return t
 }
+
+func (c charset) has(b byte) bool { return charsets[b]&(1<<c) != 0 }
 
 // prefixRule is a key that its vendor marked: prefix, then at least least
 // bytes of the set. most bounds the length where it is fixed, 0 otherwise.
@@ -65,6 +71,7 @@ var prefixRules = [...]prefixRule{
 	{"glc_", KindServiceToken, alnum, 40, 0}, // grafana cloud
 	{"sk-ant-", KindAnthropicKey, dashed, 20, 0},
 	{"sk-proj-", KindOpenAIKey, dashed, 20, 0},
+	{"sk-kimi-", KindServiceToken, dashed, 20, 0},
 	{"sk-svcacct-", KindOpenAIKey, dashed, 20, 0},
 	{"sk-admin-", KindOpenAIKey, dashed, 20, 0},
 	{"sk-or-v1-", KindServiceToken, dashed, 20, 0},
@@ -111,6 +118,58 @@ var prefixRules = [...]prefixRule{
 	{"SG.", KindServiceToken, dotted, 50, 0}, // sendgrid
 	{"ATATT3", KindServiceToken, dashed, 50, 0},
 	{"AGE-SECRET-KEY-1", KindPrivateKey, upper, 50, 0},
+	{"1//0", KindGoogleKey, dashed, 36, 0},    // refresh token
+	{"LTAI", KindServiceToken, alnum, 16, 28}, // alibaba cloud
+	{"AKID", KindServiceToken, alnum, 32, 36}, // tencent cloud
+	{"AKLT", KindServiceToken, wide, 30, 80},  // volcengine
+	{"bce-v3/ALTAK-", KindServiceToken, wide, 40, 0},
+	{"HRKU-", KindServiceToken, dashed, 36, 0}, // heroku
+	{"fm2_", KindServiceToken, wide, 40, 0},    // fly
+	{"fm1r_", KindServiceToken, wide, 40, 0},
+	{"fo1_", KindServiceToken, wide, 40, 0},
+	{"sbp_", KindServiceToken, hexa, 40, 0}, // supabase
+	{"sb_secret_", KindServiceToken, word, 20, 0},
+	{"pscale_pw_", KindServiceToken, dotted, 30, 0},
+	{"pscale_tkn_", KindServiceToken, dotted, 30, 0},
+	{"pscale_oauth_", KindServiceToken, dotted, 30, 0},
+	{"rubygems_", KindServiceToken, hexa, 40, 0},
+	{"dor_v1_", KindServiceToken, hexa, 60, 0},
+	{"dckr_oat_", KindServiceToken, dashed, 20, 0},
+	{"shppa_", KindServiceToken, alnum, 32, 0},
+	{"lin_oauth_", KindServiceToken, alnum, 30, 0},
+	{"sntrys_", KindServiceToken, wide, 40, 0}, // sentry
+	{"sntryu_", KindServiceToken, hexa, 60, 0},
+	{"NRAK-", KindServiceToken, upper, 27, 0}, // new relic
+	{"ntn_", KindServiceToken, alnum, 40, 0},  // notion
+	{"secret_", KindServiceToken, alnum, 43, 43},
+	{"figd_", KindServiceToken, dashed, 36, 0},
+	{"ATBB", KindServiceToken, alnum, 28, 40}, // bitbucket
+	{"ATCTT3", KindServiceToken, dashed, 50, 0},
+	{"hvs.", KindServiceToken, dashed, 24, 0}, // vault
+	{"hvb.", KindServiceToken, dashed, 24, 0},
+	{"hvr.", KindServiceToken, dashed, 24, 0},
+	{"tskey-", KindServiceToken, dashed, 20, 0}, // tailscale
+	{"PMAK-", KindServiceToken, dashed, 50, 0},  // postman
+	{"dp.pt.", KindServiceToken, alnum, 40, 0},  // doppler
+	{"dp.st.", KindServiceToken, dotted, 40, 0},
+	{"dp.sa.", KindServiceToken, alnum, 40, 0},
+	{"pat-na1-", KindServiceToken, dashed, 36, 0}, // hubspot
+	{"pat-eu1-", KindServiceToken, dashed, 36, 0},
+	{"CCIPAT_", KindServiceToken, word, 40, 0}, // circleci
+	{"nfp_", KindServiceToken, alnum, 36, 0},   // netlify
+	{"AKCp", KindServiceToken, alnum, 60, 0},   // artifactory
+	{"xkeysib-", KindServiceToken, dashed, 70, 0},
+	{"xsmtpsib-", KindServiceToken, dashed, 70, 0},
+	{"ops_eyJ", KindServiceToken, wide, 100, 0}, // 1password
+	{"lsv2_pt_", KindServiceToken, word, 40, 0}, // langsmith
+	{"lsv2_sk_", KindServiceToken, word, 40, 0},
+	{"sk_", KindServiceToken, hexa, 48, 48}, // elevenlabs
+	{"jina_", KindServiceToken, word, 40, 0},
+	{"pul-", KindServiceToken, hexa, 40, 40}, // pulumi
+	{"bkua_", KindServiceToken, hexa, 40, 0}, // buildkite
+	{"tfp_", KindServiceToken, dashed, 40, 0},
+	{"phx_", KindServiceToken, alnum, 40, 0}, // posthog
+	{"api_org_", KindHuggingFaceToken, alnum, 34, 0},
 }
 
 // rulesBy holds the numbers of the rules that begin with a byte. It is
@@ -130,10 +189,12 @@ const maxBody = 1024
 
 // prefixed tries the marked keys at i.
 func prefixed(s string, i int) (Finding, bool) {
-	border := boundary(s, i)
+	if i+3 > len(s) {
+		return Finding{}, false
+	}
 	for _, r := range rulesBy[s[i]] {
 		rule := &prefixRules[r]
-		if !hasPrefix(s[i:], rule.prefix) {
+		if s[i+1] != rule.prefix[1] || !hasPrefix(s[i:], rule.prefix) {
 			continue
 		}
 		from := i + len(rule.prefix)
@@ -146,12 +207,12 @@ func prefixed(s string, i int) (Finding, bool) {
 			to--
 		}
 		body := s[from:to]
-		if len(body) < rule.least || rule.most > 0 && len(body) > rule.most || !lively(body) {
+		if len(body) < rule.least || rule.most > 0 && len(body) > rule.most || !lively(body) && (rule.set != upper || distinct(body) < 6) {
 			continue
 		}
 		// Within a word only what can't be one: a joined prefix before a long
 		// body. Encoded binary data has no such joint.
-		if joint := rule.prefix[len(rule.prefix)-1]; !border && (joint != '_' && joint != '-' || len(rule.prefix) < 4 || len(body) < 30 || !hasDigit(body)) {
+		if joint := rule.prefix[len(rule.prefix)-1]; !boundary(s, i) && (joint != '_' && joint != '-' || len(rule.prefix) < 4 || len(body) < 30 || !hasDigit(body)) {
 			continue
 		}
 		return Finding{rule.kind, i, to}, true
@@ -179,16 +240,20 @@ func boundary(s string, i int) bool {
 // two characters, and from names, which have no digit: a body of n random
 // characters lacks digits with a chance of (5/6)^n.
 func lively(body string) bool {
+	n := distinct(body)
+	return n >= 5 && (n >= 14 || hasDigit(body))
+}
+
+// distinct counts the different bytes of s.
+func distinct(s string) (n int) {
 	var seen [256]bool
-	distinct, digit := 0, false
-	for i := 0; i < len(body); i++ {
-		if !seen[body[i]] {
-			seen[body[i]] = true
-			distinct++
+	for i := 0; i < len(s); i++ {
+		if !seen[s[i]] {
+			seen[s[i]] = true
+			n++
 		}
-		digit = digit || body[i] >= '0' && body[i] <= '9'
 	}
-	return distinct >= 5 && (digit || distinct >= 14)
+	return n
 }
 
 func isAlnum(b byte) bool {
@@ -196,16 +261,6 @@ func isAlnum(b byte) bool {
 }
 
 func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
-
-// containsFold tells whether s holds the lower case ASCII word.
-func containsFold(s, lower string) bool {
-	for i := 0; i+len(lower) <= len(s); i++ {
-		if s[i]|0x20 == lower[0]|0x20 && hasFold(s[i:], lower) {
-			return true
-		}
-	}
-	return false
-}
 
 // hasFold tells whether s begins with the lower case ASCII word.
 func hasFold(s, lower string) bool {

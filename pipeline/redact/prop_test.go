@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/session-migrator/session-migrator/pipeline/redact"
+	"github.com/session-migrator/session-migrator/pipeline/redact/redacttest"
 )
 
 // pieces are what rules look at, cut small, so that random sequences of them
@@ -20,7 +21,12 @@ func pieces() []string {
 	for _, s := range secrets() {
 		p = append(p, s.secret)
 	}
-	return p
+	for _, s := range redacttest.All(5) {
+		if !strings.HasPrefix(s.Name, "split by") {
+			p = append(p, s.Text)
+		}
+	}
+	return append(p, "curl -u ", " -p", "sshpass", ":5432:", "@tcp(", "密码是", "%22", "%3A", "login ", "eyJ", "LS0tLS1CRUdJTi", "\"auth\":")
 }
 
 func TestRedactingTwiceIsRedactingOnce(t *testing.T) {

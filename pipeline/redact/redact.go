@@ -20,7 +20,11 @@
 // cut: half a key would no longer be recognised.
 package redact
 
-import "strings"
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
 
 // Finding is one secret: bytes From up to To of the text it was found in.
 type Finding struct {
@@ -188,6 +192,9 @@ func trigrams() (t [(trigramMask + 1) / 64]uint64) {
 	for _, a := range wordAnchors {
 		set(a)
 	}
+	for n := range 90 { // discord bots begin with the base64 of a number
+		set(base64.StdEncoding.EncodeToString(strconv.AppendInt(nil, int64(10+n), 10)))
+	}
 	return t
 }
 
@@ -208,59 +215,74 @@ var wordAnchors = [...]string{
 	"key",        // api_key = …
 	"pas", "pwd", // password = …
 	"secret", "token", "credential",
+	"kennwort",
+	"0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~", // azure
+	"EAA", "APA91b", "AZDO", "-us", ".atlasv1.", // marked at their end or in their middle
+	"SK0", "SK1", "SK2", "SK3", "SK4", "SK5", "SK6", "SK7", "SK8", "SK9", "SKa", "SKb", "SKc", "SKd", "SKe", "SKf", // twilio
+	"pat",                   // airtable
+	" -p",                   // passwords of commands
+	":54",                   // .pgpass
+	"@tcp(",                 // data source names
+	"@unix(",                //
+	"LS0tLS1CRUdJTi", "ewo", // base64 of a key block, of JSON
+	"密码", "口令", "パスワード", "비밀번호", "令牌", // labelled
 }
 
 // match tries the rules that can begin with the three bytes at i.
 func match(s string, i int) (Finding, bool) {
-	switch s[i] {
+	switch c := s[i]; c {
 	case 'b', 'B':
-		if f, ok := privateKey(s, i); ok {
-			return f, true
-		}
-		if f, ok := bearer(s, i); ok {
-			return f, true
-		}
+		return either(s, i, privateKey, bearer, prefixed)
 	case 'e':
-		if f, ok := webToken(s, i); ok {
-			return f, true
-		}
+		return either(s, i, webToken, wrapped, prefixed)
 	case ':':
-		if f, ok := urlPassword(s, i); ok {
-			return f, true
-		}
-		return telegram(s, i)
+		return either(s, i, urlPassword, telegram, pgpass)
 	case 'a', 'A':
-		if f, ok := authorization(s, i); ok {
-			return f, true
-		}
+		return either(s, i, authorization, dockerAuth, devOps, firebase, prefixed)
 	case 'c', 'C':
-		if f, ok := cookie(s, i); ok {
-			return f, true
-		}
-		return assignment(s, i)
+		return either(s, i, cookie, prefixed, assignment)
 	case 'h':
-		if f, ok := slackHook(s, i); ok {
-			return f, true
-		}
+		return either(s, i, slackHook, prefixed)
 	case 'w':
-		if f, ok := discordHook(s, i); ok {
-			return f, true
-		}
+		return either(s, i, discordHook, prefixed)
 	case ' ':
-		return curlUser(s, i)
+		return either(s, i, curlUser, optionP)
 	case 's', 'S':
-		if f, ok := signature(s, i); ok {
-			return f, true
+		return either(s, i, signature, twilio, prefixed, assignment)
+	case 'k', 'K':
+		return either(s, i, mailgun, prefixed, assignment)
+	case 'p', 'P':
+		return either(s, i, airtable, prefixed, assignment)
+	case 't', 'T':
+		return either(s, i, prefixed, assignment)
+	case '.':
+		return terraform(s, i)
+	case '-':
+		return mailchimp(s, i)
+	case '@':
+		return sourceName(s, i)
+	case 'E':
+		return either(s, i, graphToken, prefixed)
+	case 'L':
+		return either(s, i, wrapped, prefixed)
+	case 'M', 'N', 'O':
+		return either(s, i, discordBot, prefixed)
+	case 0xe3, 0xe4, 0xe5, 0xeb:
+		return labelled(s, i)
+	default:
+		if c >= '0' && c <= '9' {
+			return either(s, i, azureSecret, prefixed)
 		}
-		if f, ok := prefixed(s, i); ok {
-			return f, true
-		}
-		return assignment(s, i)
-	case 'k', 'K', 'p', 'P', 't', 'T':
-		if f, ok := prefixed(s, i); ok {
-			return f, true
-		}
-		return assignment(s, i)
 	}
 	return prefixed(s, i)
+}
+
+// either returns what the first of the rules finds.
+func either(s string, i int, rules ...func(string, int) (Finding, bool)) (Finding, bool) {
+	for _, r := range rules {
+		if f, ok := r(s, i); ok {
+			return f, true
+		}
+	}
+	return Finding{}, false
 }

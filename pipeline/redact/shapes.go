@@ -97,6 +97,9 @@ func urlPassword(s string, i int) (Finding, bool) {
 		// What follows the colon is no port: a password with a slash in it.
 		at = strings.IndexByte(userinfo, '@')
 	}
+	if colon < 0 && at >= 20 && lively(authority[:at]) && span(authority, 0, dotted) == at {
+		return Finding{KindURLPassword, from, from + at}, true // a token in place of a user
+	}
 	if colon < 0 || at <= colon+1 {
 		return Finding{}, false
 	}
@@ -158,7 +161,7 @@ func authorization(s string, i int) (Finding, bool) {
 		from += len(sep.quote)
 	}
 	least, needDigit := 16, true
-	for _, scheme := range [...]string{"basic", "bearer", "token", "apikey", "digest", "negotiate"} {
+	for _, scheme := range [...]string{"basic", "bearer", "token", "apikey", "digest", "negotiate", "ssws"} {
 		if hasFold(s[from:], scheme) {
 			if v := skipSpace(s, from+len(scheme)); v > from+len(scheme) {
 				from, least = v, 8
@@ -274,31 +277,6 @@ func signature(s string, i int) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{KindURLSignature, from, to}, true
-}
-
-// curlUser finds the password of curl -u user:password.
-func curlUser(s string, i int) (Finding, bool) {
-	if !hasPrefix(s[i:], " -u ") && !hasPrefix(s[i:], " -u'") && !hasPrefix(s[i:], ` -u"`) {
-		return Finding{}, false
-	}
-	line := s[max(0, i-300):i]
-	line = line[strings.LastIndexByte(line, '\n')+1:]
-	if !strings.Contains(line, "curl") {
-		return Finding{}, false
-	}
-	from := i + 3
-	for from < len(s) && strings.IndexByte(` '"\`, s[from]) >= 0 {
-		from++
-	}
-	to := from
-	for to < len(s) && s[to] > ' ' && strings.IndexByte(`'"\`, s[to]) < 0 {
-		to++
-	}
-	user, pass, ok := strings.Cut(s[from:to], ":")
-	if !ok || len(pass) < 4 || placeholder(pass) {
-		return Finding{}, false
-	}
-	return Finding{KindPassword, from + len(user) + 1, to}, true
 }
 
 func skipSpace(s string, i int) int {
