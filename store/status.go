@@ -49,6 +49,7 @@ type Problem struct {
 	Damage     []transcript.Damage // the first ones
 	Damaged    int                 // all damaged lines
 	Unknown    []transcript.Unknown
+	Unread     string // another file of the same rollout that went another way; this one is read
 
 	// An unfinished last line that has not changed for TornAfter.
 	TornBytes  int64 // 0 for none
@@ -124,7 +125,7 @@ func (db *DB) copyProblems(ctx context.Context) ([]Problem, error) {
 		}
 		out = append(out,
 			Problem{Home: c.Home, Path: c.Path, ThreadID: read.ThreadID, State: FileOK, Reason: c.Reason + ": " + read.Path + " is read"},
-			Problem{Home: read.Home, Path: read.Path, ThreadID: read.ThreadID, State: FileOK, Reason: c.Reason + ": not read is " + c.Path})
+			Problem{Home: read.Home, Path: read.Path, ThreadID: read.ThreadID, State: FileOK, Reason: c.Reason + ": not read is " + c.Path, Unread: c.Path})
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -219,6 +220,12 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 		d.broken("files", "", "%v", err)
 		return
 	}
+	// Status names both of two files of a session; here they are one thing.
+	unread := map[string]bool{}
+	for _, p := range problems {
+		unread[p.Unread] = p.Unread != ""
+	}
+	problems = slices.DeleteFunc(problems, func(p store.Problem) bool { return unread[p.Path] })
 	for i, p := range problems {
 		if i == maxNamed {
 			d.warn("files", `"session-migrator status" names all`, "%s more not fully read", plural(len(problems)-i, "file"))
@@ -234,7 +241,7 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 			fix = f.Fix
 		case p.State == store.FileUnreadable:
 			fix = "see that you may read it; it is tried again by itself"
-		case p.Reason != "": // one of two files of a session
+		case p.Unread != "":
 			fix = "the one that was read first is used: keep the one you want and move the other out of the Codex home"
 		}
 		d.warn("files", fix, "%s: %s", p.Path, f.Reason)
