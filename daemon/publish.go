@@ -199,7 +199,7 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	if last.Rev == rev {
 		return publishedBefore, nil
 	}
-	if last.Name != "" && !last.Managed || retired(last) && last.Rev == 0 {
+	if last.Name != "" && !last.Managed && o.has(last.Name) || retired(last) && last.Rev == 0 {
 		last.Rev = rev // the file is somebody's own, or was past its time when the cache was made anew
 		return publishedSame, p.e.db.SaveReceipt(ctx, last)
 	}
@@ -463,10 +463,10 @@ func (o *outlet) once(ctx context.Context) (n int, err error) {
 			n++
 		}
 	}
-	// A run that was cut short may have written documents that no index names.
-	if len(ids) > 0 || o.p.e.cut {
-		errs = append(errs, o.writeIndexes(ctx))
-	}
+	// A run that was cut short may have written documents that no index names,
+	// and somebody may have deleted one that they do. What is as it was isn't
+	// written.
+	errs = append(errs, o.writeIndexes(ctx))
 	clear(o.share.due) // only how long a workspace has rested counts
 	if err := o.stirAll(ctx, now, now); err != nil {
 		return n, errors.Join(append(errs, err)...)

@@ -610,3 +610,53 @@ func TestEditedFileIsLeftAlone(t *testing.T) {
 		t.Errorf("the index is old: %s, %v", index, err)
 	}
 }
+
+// An edited file that is deleted is a deleted file: it leaves the lists, and
+// comes back with the thread's next turn.
+func TestEditedFileThatIsDeletedComesBack(t *testing.T) {
+	p := newPlace(t)
+	b := rollouttest.New(rollouttest.Legacy, rollouttest.Options{})
+	b.User("question").Assistant("answer").End()
+	p.write(b, -1)
+	p.once()
+	files, text := p.memory()
+	if err := os.WriteFile(files[0], []byte(text+"my own note\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.User("second question").Assistant("second answer").End()
+	p.write(b, -1)
+	p.once()
+	lists := func() string {
+		var all string
+		for _, pattern := range []string{"INDEX.md", "index.json", filepath.Join("projects", "*", "INDEX.md")} {
+			names, _ := filepath.Glob(filepath.Join(p.opt.Config.MemoryDir, pattern))
+			for _, name := range names {
+				all += p.text(name)
+			}
+		}
+		return all
+	}
+	name := filepath.Base(files[0])
+	if n := strings.Count(lists(), name); n < 3 {
+		t.Fatalf("named %d times:\n%s", n, lists())
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	p.once()
+	if strings.Contains(lists(), name) {
+		t.Errorf("a dead link:\n%s", lists())
+	}
+	b.User("third question").Assistant("third answer").End()
+	p.write(b, -1)
+	p.once()
+	if now, text := p.memory(); len(now) != 1 || now[0] != files[0] || !strings.Contains(text, "third answer") || !strings.Contains(lists(), name) {
+		t.Errorf("%v\n%s\n%s", now, text, lists())
+	}
+	b.User("fourth question").Assistant("fourth answer").End()
+	p.write(b, -1)
+	p.once()
+	if _, text := p.memory(); !strings.Contains(text, "fourth answer") {
+		t.Errorf("it is not renewed:\n%s", text)
+	}
+}

@@ -1,0 +1,30 @@
+package daemon
+
+import "github.com/session-migrator/session-migrator/store"
+
+// finder is a sink that can tell whether a document lies where a receipt says.
+type finder interface {
+	Has(name string) (bool, error)
+}
+
+// has tells whether a document is there, as far as the sink can tell.
+func (o *outlet) has(name string) bool {
+	l, ok := o.sink.(finder)
+	if !ok || name == "" {
+		return true
+	}
+	there, err := l.Has(name)
+	return there || err != nil // who writes there tells of it
+}
+
+// present gives the receipts of documents that are there: lists name no others,
+// whoever deleted them.
+func (o *outlet) present(receipts map[string]store.Receipt) map[string]store.Receipt {
+	out := make(map[string]store.Receipt, len(receipts))
+	for id, r := range receipts {
+		if o.has(r.Name) {
+			out[id] = r
+		}
+	}
+	return out
+}
