@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -145,6 +146,7 @@ type sinkJSON struct {
 	Since   *time.Time `json:"since"`    // of last_error
 	NextTry *time.Time `json:"next_try"` // nothing is written before
 	Waiting int        `json:"waiting"`  // sessions whose file is not renewed yet
+	Edited  []string   `json:"edited"`   // files that somebody edited: they are not renewed any more
 }
 
 // summaryState says that no text is sent to a language model.
@@ -177,7 +179,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		}
 	}
 	for _, k := range info.Sinks {
-		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting})
+		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting, []string{}})
 	}
 	faults := dropFaults(c, info)
 	if f, short := roomFault(c); short && !info.Running { // a daemon says so itself
@@ -246,14 +248,36 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 		r := s.root(problems[i].Home)
 		r.NotFullyRead = append(r.NotFullyRead, fileOf(&problems[i]))
 	}
+	files, edited, err := memoryFiles(ctx, db, c)
+	if err != nil {
+		return err
+	}
 	if len(s.Sinks) == 0 {
-		receipts, err := db.Receipts(ctx, dropSink)
-		if err != nil {
-			return err
+		s.Sinks = append(s.Sinks, sinkJSON{Name: dropSink, Enabled: true})
+	}
+	for i := range s.Sinks {
+		if k := &s.Sinks[i]; k.Name == dropSink {
+			k.Files, k.Edited = files, list(edited)
 		}
-		s.Sinks = append(s.Sinks, sinkJSON{Name: dropSink, Enabled: true, Files: len(receipts)})
 	}
 	return nil
+}
+
+// memoryFiles counts those that are there, and names those that somebody edited.
+func memoryFiles(ctx context.Context, db *store.DB, c config.Config) (n int, edited []string, err error) {
+	receipts, err := db.Receipts(ctx, dropSink)
+	for _, r := range receipts {
+		path := filepath.Join(c.MemoryDir, filepath.FromSlash(r.Name))
+		if !exists(path) {
+			continue
+		}
+		n++
+		if !r.Managed {
+			edited = append(edited, path)
+		}
+	}
+	slices.Sort(edited)
+	return n, edited, err
 }
 
 // root gives the entry of a home, also of one that only the cache knows.
@@ -323,6 +347,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 	}
 	for _, k := range s.Sinks {
 		state := plural(k.Files, "file")
+		if len(k.Edited) > 0 {
+			state += " (" + number(len(k.Edited)) + " edited: yours, not renewed)"
+		}
 		if !k.Enabled {
 			state = "off"
 		}

@@ -176,6 +176,7 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 		d.warn("last stop", "nothing to do: the next run looks the cache over first", "the last run did not end by itself")
 	}
 	d.files(ctx, db)
+	d.edited(ctx, c, db)
 	d.backlog(ctx, db, info)
 	d.clock(ctx, db)
 }
@@ -248,6 +249,22 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 	}
 	if len(problems) == 0 {
 		d.ok("files", "all were read to the end")
+	}
+}
+
+// edited names the memory files that are somebody's own by now.
+func (d *doctor) edited(ctx context.Context, c config.Config, db *store.DB) {
+	_, edited, err := memoryFiles(ctx, db, c)
+	if err != nil {
+		d.broken("edited", "", "%v", err)
+		return
+	}
+	for i, path := range edited {
+		if i == maxNamed {
+			d.ok("edited", `%s more; "session-migrator status --json" names all`, plural(len(edited)-i, "file"))
+			break
+		}
+		d.ok("edited", "%s is yours since you edited it, and is not renewed; delete it to have it made again with the session's next turn", path)
 	}
 }
 
