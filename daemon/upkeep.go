@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/choices"
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
 )
@@ -120,10 +121,13 @@ func (e *engine) lookAfter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Backup == nil || due(c.Backup.At, e.now()) {
-		return e.backUp(ctx, c.Backup)
+	if c.Backup != nil && !due(c.Backup.At, e.now()) {
+		return nil
 	}
-	return nil
+	if r, err := pipeline.Rebuilding(ctx, e.db); err != nil || r != nil {
+		return err // what it is filled from has it; half of it is no backup
+	}
+	return e.backUp(ctx, c)
 }
 
 func (e *engine) checkDaily(ctx context.Context) error {
@@ -137,7 +141,7 @@ func (e *engine) checkDaily(ctx context.Context) error {
 	return nil
 }
 
-func (e *engine) backUp(ctx context.Context, last *Backup) error {
+func (e *engine) backUp(ctx context.Context, c Care) error {
 	path, err := e.db.Backup(ctx)
 	if err == nil {
 		err = choices.BackUp(e.opt.Config.Home)
@@ -146,8 +150,12 @@ func (e *engine) backUp(ctx context.Context, last *Backup) error {
 		return err
 	}
 	now := Backup{At: e.now().UTC(), Path: path}
-	if path == "" && last != nil {
-		now.Path = last.Path // nothing new since
+	switch {
+	case path != "":
+	case c.Backup != nil:
+		now.Path = c.Backup.Path // nothing new since
+	case c.Recovered != nil:
+		now.Path = c.Recovered.Backup
 	}
 	if path != "" {
 		e.log.Info("backed up what is in no rollout", "path", path)

@@ -199,6 +199,12 @@ func TestBackupsAreMadeWhenSomethingChanged(t *testing.T) {
 		if second := k.day(); second.Backup.Path != first.Backup.Path || second.Backup.At.Equal(first.Backup.At) {
 			t.Errorf("a day without changes: %+v after %+v", second.Backup, first.Backup)
 		}
+		// The copies are all of today: here they get the day they would have.
+		names := all()
+		newest := names[len(names)-1]
+		if err := os.Rename(newest, newest[:strings.LastIndex(newest, "-")]+k.clock.Format("-20060102T150405.db")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	names := all()
 	st, err := os.Stat(names[len(names)-1])
@@ -279,4 +285,51 @@ func TestHeldViewIsTold(t *testing.T) {
 	if l := k.troubles.list(); len(l) != 0 || k.db.WALSize() != 0 {
 		t.Errorf("afterwards: %q, a WAL of %d bytes", l, k.db.WALSize())
 	}
+}
+
+// A cache that is lost again and again doesn't push the daily backups out.
+func TestHealingMakesNoBackupOfWhatIsBackedUp(t *testing.T) {
+	home, paths := rollouts(t, 3)
+	data := filepath.Join(t.TempDir(), "data")
+	k := newKeeper(t, home, data)
+	if err := os.Remove(paths[0]); err != nil {
+		t.Fatal(err)
+	}
+	cp, err := k.db.Rollout(t.Context(), "019a0000-0000-7000-8000-000000000400")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.pipe.Gone(t.Context(), cp.File); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.db.SaveReceipt(t.Context(), store.Receipt{Sink: dropName, ThreadID: cp.ThreadID, Name: "projects/a/b.md", Hash: "h", Managed: true}); err != nil {
+		t.Fatal(err)
+	}
+	first := k.look().Backup
+	if first.Path == "" {
+		t.Fatal("no backup")
+	}
+	for _, lose := range []func(db string) error{
+		os.Remove,
+		func(db string) error { return os.WriteFile(db, []byte(strings.Repeat("no database ", 1000)), 0o600) },
+		func(db string) error { return os.Truncate(db, 5000) },
+	} {
+		k.end()
+		for _, suffix := range []string{"-wal", "-shm"} {
+			if err := os.Remove(k.db.Path() + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		if err := lose(k.db.Path()); err != nil {
+			t.Fatal(err)
+		}
+		k = newKeeper(t, home, data)
+		if now := k.look().Backup; now == nil || now.Path != first.Path {
+			t.Errorf("backups after a heal: %+v, before %+v", now, first)
+		}
+		if left, _ := filepath.Glob(filepath.Join(data, "backups", "*")); len(left) != 1 || left[0] != first.Path {
+			t.Errorf("in backups: %q", left)
+		}
+	}
+	k.end()
 }

@@ -6,9 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,7 +22,8 @@ const (
 	backupKept   = "kept"   // what can't be derived
 	backupSchema = "before" // the whole cache, before a migration
 
-	keepBackups = 7
+	keepDays   = 7 // of copies of what can't be derived: the newest of each
+	keepNewest = 2 // these stay in any case: one may turn out not to be readable
 )
 
 // backups gives the copies of a kind, oldest first.
@@ -51,16 +55,39 @@ func nextBackup(path, kind string, at time.Time) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("%s-%06d-%s.db", kind, n+1, at.UTC().Format("20060102T150405"))), nil
 }
 
+// pruneBackups removes all but the newest copies of a kind.
 func pruneBackups(path, kind string, keep int) error {
 	old, err := backups(path, kind)
-	for len(old) > keep && err == nil {
-		err = os.Remove(old[0])
-		old = old[1:]
-	}
 	if err != nil {
-		return fmt.Errorf("forget an old backup: %w", err)
+		return err
+	}
+	return forget(old[:max(0, len(old)-keep)])
+}
+
+func forget(old []string) error {
+	for _, path := range old {
+		if err := removeCache(path); err != nil {
+			return fmt.Errorf("forget an old backup: %w", err)
+		}
 	}
 	return nil
+}
+
+// superfluous is pure: which of the copies, oldest first, go. A day on which the
+// cache is healed again and again counts like any other.
+func superfluous(copies []string) (out []string) {
+	days := map[string]bool{}
+	for i, path := range slices.Backward(copies) {
+		day := strings.TrimPrefix(filepath.Base(path), backupKept+"-")
+		_, day, _ = strings.Cut(day, "-")
+		day, _, _ = strings.Cut(day, "T")
+		if i >= len(copies)-keepNewest || !days[day] && len(days) < keepDays {
+			days[day] = true
+		} else {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // backupKey remembers what the newest backup holds.
@@ -78,8 +105,18 @@ func (db *DB) Backup(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if old, err := backups(db.path, backupKept); err != nil || last == mark && len(old) > 0 {
+	old, err := backups(db.path, backupKept)
+	if err != nil {
 		return "", err
+	}
+	if len(old) > 0 {
+		if last == mark {
+			return "", nil
+		}
+		// A cache that was made anew doesn't know what its backups hold.
+		if holds(ctx, old[len(old)-1], mark) {
+			return "", db.SetMeta(ctx, backupKey, mark)
+		}
 	}
 	to, err := nextBackup(db.path, backupKept, db.now())
 	if err != nil {
@@ -89,7 +126,7 @@ func (db *DB) Backup(ctx context.Context) (string, error) {
 	if err := removeCache(tmp); err != nil {
 		return "", err
 	}
-	if err := db.backUp(ctx, tmp); err != nil {
+	if err := db.backUp(ctx, tmp, mark); err != nil {
 		return "", errors.Join(fmt.Errorf("back up: %w", err), removeCache(tmp))
 	}
 	if err := os.Rename(tmp, to); err != nil {
@@ -98,15 +135,41 @@ func (db *DB) Backup(ctx context.Context) (string, error) {
 	if err := db.SetMeta(ctx, backupKey, mark); err != nil {
 		return "", err
 	}
-	return to, pruneBackups(db.path, backupKept, keepBackups)
+	if old, err = backups(db.path, backupKept); err != nil {
+		return to, err
+	}
+	return to, forget(superfluous(old))
 }
 
-func (db *DB) backUp(ctx context.Context, tmp string) error {
+// holds tells whether a copy is whole and was made of what has the mark.
+func holds(ctx context.Context, path, mark string) bool {
+	db, err := connect(path, copyQuery(path), 1)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = db.Close() }() // only read
+	has, err := db.Meta(ctx, backupKey)
+	return err == nil && has == mark && db.check(ctx, "quick_check") == nil
+}
+
+// copyQuery is for reading a cache that nobody writes to. Without a WAL it is
+// read as it lies: else SQLite would leave files beside it.
+func copyQuery(path string) url.Values {
+	q := readerQuery(readerBusy)
+	if st, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && st.Size() == 0 {
+		q.Set("immutable", "1")
+	}
+	return q
+}
+
+func (db *DB) backUp(ctx context.Context, tmp, mark string) error {
 	to, err := Open(ctx, tmp)
 	if err != nil {
 		return err
 	}
-	_, err = to.rescue(ctx, db.read, false)
+	if _, err = to.rescue(ctx, db.read, false); err == nil {
+		err = to.SetMeta(ctx, backupKey, mark)
+	}
 	return errors.Join(err, to.Close()) // the last one to close moves the WAL in, and syncs
 }
 

@@ -23,7 +23,7 @@ func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
 	if st, err := os.Stat(from); err != nil || !st.Mode().IsRegular() {
 		return 0, errors.Join(fmt.Errorf("open cache %s: %w", from, ErrForeign), err)
 	}
-	src, err := connect(from, readerQuery(readerBusy), 1)
+	src, err := connect(from, copyQuery(from), 1)
 	if err != nil {
 		return 0, err
 	}
