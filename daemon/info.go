@@ -106,7 +106,14 @@ func Inspect(c config.Config) (Info, error) {
 	if err != nil || !is {
 		return Info{}, err
 	}
-	pid, role := holder(c.Run())
+	pid, role := living(c.Run())
+	for n := 1; pid == 0 && n < askerTries; n++ { // who took the lock just now says so next
+		time.Sleep(askerPoll)
+		if is, err := held(c.Home, c.Run()); err != nil || !is {
+			return Info{}, err
+		}
+		pid, role = living(c.Run())
+	}
 	if role == roleCommand {
 		return Info{}, nil
 	}
@@ -118,9 +125,17 @@ func Inspect(c config.Config) (Info, error) {
 	if err := json.Unmarshal(text, &i); err != nil {
 		return Info{}, fmt.Errorf("read daemon info: %w", err)
 	}
-	i.Running = true
-	if pid != 0 {
-		i.PID = pid
+	if i.PID != pid && (pid != 0 || !alive(i.PID)) {
+		return Info{Running: true, PID: pid}, nil // what the one before said
 	}
+	i.Running = true
 	return i, nil
+}
+
+// living is holder, 0 for a process that isn't there any more.
+func living(run string) (pid int, role string) {
+	if pid, role = holder(run); !alive(pid) {
+		return 0, ""
+	}
+	return pid, role
 }

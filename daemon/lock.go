@@ -150,10 +150,17 @@ const (
 	roleCommand = "command"
 )
 
+// writeHolder replaces the file as a whole: others read it at any time.
 func writeHolder(run, role string) error {
-	return os.WriteFile(filepath.Join(run, pidFile), fmt.Appendf(nil, "%d %s\n", os.Getpid(), role), 0o600)
+	path := filepath.Join(run, pidFile)
+	if err := os.WriteFile(path+".tmp", fmt.Appendf(nil, "%d %s\n", os.Getpid(), role), 0o600); err != nil {
+		_ = os.Remove(path + ".tmp") // on a full disk an empty one would stay
+		return err
+	}
+	return os.Rename(path+".tmp", path)
 }
 
+// holder gives who said last that it holds the lock.
 func holder(run string) (pid int, role string) {
 	text, err := os.ReadFile(filepath.Join(run, pidFile))
 	if err != nil {

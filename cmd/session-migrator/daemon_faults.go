@@ -94,3 +94,11 @@ func dropFaults(c config.Config, i daemon.Info) []fault {
 	}
 	return out
 }
+
+// process names the one that a daemon is, if it is known.
+func process(pid int) string {
+	if pid == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", process %d", pid)
+}
