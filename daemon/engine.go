@@ -23,9 +23,10 @@ import (
 // Options say what to keep up to date, and who wants to know.
 type Options struct {
 	Config   config.Config
-	Version  string         // of the program, shown by status
-	Log      *slog.Logger   // nil: nothing is logged
-	Progress func(Progress) // called now and then, never twice at a time; may be nil
+	Version  string          // of the program, shown by status
+	Log      *slog.Logger    // nil: nothing is logged
+	Progress func(Progress)  // called now and then, never twice at a time; may be nil
+	Healed   func(Recovered) // told of a cache that was set aside and made anew; nil: the log says so
 
 	consumers []sink.Consumer                      // of documents; nil: all there are
 	usage     func(dir string) (disk.Usage, error) // nil: the system's answer

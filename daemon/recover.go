@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -28,6 +29,7 @@ type Recovered struct {
 	Aside  string    `json:"set_aside,omitempty"` // where the damaged one lies
 	Backup string    `json:"backup,omitempty"`    // what was missing came from here
 	Kept   int       `json:"kept"`                // rollouts that are in no file any more
+	Unread bool      `json:"unread,omitempty"`    // not all of the damaged one could be looked through
 }
 
 const recoveredKey = "recovered"
@@ -45,7 +47,7 @@ func (e *engine) openCache(ctx context.Context) (db *store.DB, cause error, err 
 		if e.aside, err = store.SetAside(path, time.Now()); err != nil {
 			return nil, cause, err
 		}
-		e.log.Warn("the cache can't be used: it was set aside and is made anew", "path", path, "aside", e.aside, "err", cause)
+		e.log.Log(ctx, e.healing(), "the cache can't be used: it was set aside and is made anew", "path", path, "aside", e.aside, "err", cause)
 		db, err = store.Open(ctx, path)
 	}
 	return db, cause, err
@@ -65,6 +67,7 @@ func (e *engine) refill(ctx context.Context, cause error) error {
 	}
 	if e.aside != "" {
 		n, err := e.db.Rescue(ctx, filepath.Join(e.aside, filepath.Base(e.db.Path())))
+		done.Unread = err != nil
 		if err := e.rescued(ctx, "the damaged cache", err); err != nil {
 			return err
 		}
@@ -81,7 +84,19 @@ func (e *engine) refill(ctx context.Context, cause error) error {
 		return nil // the first start
 	}
 	e.log.Info("the cache is made anew from the rollouts", "reason", done.Reason, "aside", done.Aside, "backup", done.Backup, "kept", done.Kept)
+	if e.opt.Healed != nil && e.aside != "" {
+		e.opt.Healed(done)
+	}
 	return e.setMeta(ctx, recoveredKey, done)
+}
+
+// healing is the level of what the log says of a heal: who is told besides
+// needs it for details only.
+func (e *engine) healing() slog.Level {
+	if e.opt.Healed != nil {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
 }
 
 // rescued tells whether making the cache anew can't go on. That nothing can be
@@ -93,7 +108,7 @@ func (e *engine) rescued(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, store.ErrFull) {
 		return err
 	}
-	e.log.Warn("not all could be taken over", "from", what, "err", err)
+	e.log.Log(ctx, e.healing(), "not all could be taken over", "from", what, "err", err)
 	return nil
 }
 

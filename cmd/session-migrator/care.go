@@ -2,7 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // care prints what was done to keep the cache right.
@@ -32,6 +36,21 @@ func (d *dbJSON) care(now time.Time, line func(key, format string, args ...any))
 			line("", "%s %s", clean(fmt.Sprint(f.At.Format(time.DateOnly), " ", f.Path), false), clean(f.Reason, false))
 		}
 	}
+}
+
+// healed says in a sentence that a damaged cache was replaced.
+func (a *app) healed(r daemon.Recovered) {
+	what, rest := "the cache was damaged", ""
+	if strings.Contains(r.Reason, store.ErrForeign.Error()) {
+		what = "what lay in the cache's place was none"
+	}
+	switch {
+	case r.Unread && r.Backup != "":
+		rest = "; not all of it could be read, and what is in no rollout any more is from " + r.Backup
+	case r.Unread:
+		rest = "; not all of it could be read, and there is no backup of what is in no rollout any more"
+	}
+	a.warn("%s: it was moved to %s, and the cache is made anew%s", what, r.Aside, rest)
 }
 
 // ago is an age in words.

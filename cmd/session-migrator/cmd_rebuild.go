@@ -38,7 +38,7 @@ func runRebuild(ctx context.Context, a *app, sessions []string) error {
 		return err
 	}
 	bar := a.progress()
-	s, err := daemon.Rebuild(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell}, ids)
+	s, err := daemon.Rebuild(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell, Healed: a.healed}, ids)
 	bar.done()
 	return a.finish(ctx, c, s, explained(c, err))
 }

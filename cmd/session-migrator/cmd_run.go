@@ -63,7 +63,7 @@ func runOnce(ctx context.Context, a *app) error {
 		return err
 	}
 	bar := a.progress()
-	s, err := daemon.Once(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
+	s, err := daemon.Once(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell, Healed: a.healed})
 	bar.done()
 	return a.finish(ctx, c, s, explained(c, alreadyRuns(err)))
 }
@@ -141,9 +141,6 @@ func summaryOf(s daemon.Summary, odd []fileJSON) runJSON {
 }
 
 func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
-	if s.SetAside != "" {
-		a.warn("the cache was damaged: moved to %s and made anew", s.SetAside)
-	}
 	for _, h := range s.Missing {
 		a.warn("no Codex home at %s", h)
 	}

@@ -86,7 +86,7 @@ func (a *app) catchUp(ctx context.Context, c config.Config) error {
 		return err
 	}
 	bar := a.progress()
-	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell})
+	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell, Healed: a.healed})
 	bar.done()
 	err = a.ofCache(explained(c, err))
 	if err != nil && have && ctx.Err() == nil {
