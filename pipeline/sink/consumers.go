@@ -4,6 +4,7 @@ package sink
 // which they are listed.
 func Consumers() []Consumer {
 	return []Consumer{
-		drop, openclaw, obsidian, cursor, windsurf, copilot, handoff,
+		drop, workbuddy, workbuddyGlobal, codebuddy, claude, openclaw, obsidian,
+		agentsMD, cursor, windsurf, copilot, handoff,
 	}
 }

@@ -191,7 +191,7 @@ func TestConsumersKeepTheContract(t *testing.T) {
 			sinktest.Run(t, open)
 		})
 	}
-	if got := strings.Join(names, " "); got != "drop openclaw obsidian cursor windsurf copilot handoff" {
+	if got := strings.Join(names, " "); got != "drop workbuddy workbuddy-global codebuddy claude openclaw obsidian agents-md cursor windsurf copilot handoff" {
 		t.Errorf("the order is %s", got)
 	}
 }

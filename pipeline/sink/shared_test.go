@@ -1,0 +1,238 @@
+package sink_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+// later is after the times that files of a test have.
+var later = time.Date(time.Now().Year()+1, 2, 11, 9, 26, 0, 0, time.UTC)
+
+// desk is a sink with shared files in a workspace.
+type desk struct {
+	machine
+	t    *testing.T
+	name string
+	c    sink.Choice
+	last []sink.SharedFile
+	now  time.Time
+}
+
+func workbuddyDesk(t *testing.T) *desk {
+	t.Helper()
+	m := newMachine(t)
+	m.folder(t, "code", "ledgerkit", ".workbuddy", "memory")
+	return &desk{machine: m, t: t, name: "workbuddy", now: later}
+}
+
+func (d *desk) memory() string { return filepath.Join(d.project, ".workbuddy", "memory", "MEMORY.md") }
+
+func (d *desk) log(day string) string {
+	return filepath.Join(d.project, ".workbuddy", "memory", day+".md")
+}
+
+// share shares after a while, and gives what is known of the file then.
+func (d *desk) share(after time.Duration, path string, sessions ...sink.Session) sink.SharedFile {
+	d.t.Helper()
+	d.now = d.now.Add(after)
+	files, err := d.open(d.t, d.name, d.c).(sink.Sharer).Share(d.t.Context(), sink.Sharing{Workspace: d.project, Sessions: sessions, Now: d.now, Last: d.last})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.last = files
+	for _, f := range files {
+		if f.Path == path {
+			return f
+		}
+	}
+	return sink.SharedFile{}
+}
+
+func (d *desk) session(i int) sink.Session {
+	return sink.Session{
+		ThreadID: fmt.Sprintf("019c4a10-9790-7c5e-9a41-3f08%08x", i), Workspace: d.project, Cwd: d.project, Title: fmt.Sprintf("session %d", i),
+		State: transcript.StateAnswered, Updated: d.now, Turns: 4, Lang: "en",
+	}
+}
+
+func has(t *testing.T, path, text string) bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(data), text)
+}
+
+// A block that was taken out comes back with a new session, twice in 7 days,
+// and then when the user says so.
+func TestBlockThatWasTakenOut(t *testing.T) {
+	d := workbuddyDesk(t)
+	one := d.session(1)
+	d.share(0, d.memory(), one)
+	takeOut := func() {
+		t.Helper()
+		put(t, "# Notes\n", d.memory())
+	}
+	in := func(want bool, f sink.SharedFile, missing int, out bool, problem string) {
+		t.Helper()
+		if has(t, d.memory(), "session-migrator:begin") != want || len(f.Missing) != missing || f.Out != out || (f.Problem == "") != (problem == "") || !strings.Contains(f.Problem, problem) {
+			t.Errorf("in the file: %v; %+v", !want, f)
+		}
+	}
+	const hour = time.Hour
+	takeOut()
+	in(false, d.share(hour, d.memory(), one), 1, false, "come back with the next new session")
+	one.Turns, one.Title, one.Updated = 5, "went on", d.now
+	in(false, d.share(hour, d.memory(), one), 1, false, "come back with the next new session")
+	old := d.session(7) // one that the five had no room for before is none
+	old.Updated = later.Add(-48 * hour)
+	in(false, d.share(hour, d.memory(), one, old), 1, false, "come back with the next new session")
+	two := d.session(2)
+	in(true, d.share(hour, d.memory(), two, one), 1, false, "")
+
+	takeOut()
+	d.now = d.now.Add(hour)
+	three := d.session(3)
+	in(true, d.share(0, d.memory(), three, two, one), 2, false, "")
+	in(true, d.share(hour, d.memory(), three, two, one), 2, false, "")
+
+	takeOut()
+	d.now = d.now.Add(hour)
+	four := d.session(4)
+	in(false, d.share(0, d.memory(), four, three), 3, true, "sink enable workbuddy")
+	in(false, d.share(30*24*hour, d.memory(), d.session(5), four), 3, true, "sink enable workbuddy")
+
+	d.c.At = later
+	in(false, d.share(hour, d.memory(), d.session(6)), 3, true, "sink enable workbuddy")
+	d.c.At = d.now
+	in(true, d.share(hour, d.memory(), four), 0, false, "")
+	takeOut()
+	in(false, d.share(hour, d.memory(), four), 1, false, "come back with the next new session")
+}
+
+// Twice in 7 days is not twice for ever.
+func TestBlockThatWasTakenOutLongAgo(t *testing.T) {
+	d := workbuddyDesk(t)
+	d.share(0, d.memory(), d.session(0))
+	for i := 1; i < 6; i++ {
+		put(t, "# Notes\n", d.memory())
+		d.now = d.now.Add(4 * 24 * time.Hour)
+		if f := d.share(0, d.memory(), d.session(i)); f.Out || f.Problem != "" || !has(t, d.memory(), "session-migrator:begin") {
+			t.Fatalf("after %d times: %+v", i, f)
+		}
+	}
+}
+
+// Shared files are written rarely, and not while others write.
+func TestSharedFilesAreWrittenRarely(t *testing.T) {
+	d := workbuddyDesk(t)
+	put(t, "# Notes\n", d.memory())
+	touch := func(ago time.Duration) {
+		t.Helper()
+		if err := os.Chtimes(d.memory(), d.now.Add(-ago), d.now.Add(-ago)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touch(time.Second)
+	if f := d.share(0, d.memory(), d.session(1)); !f.Again.Equal(d.now.Add(4*time.Second)) || !f.Written.IsZero() || has(t, d.memory(), "session 1") {
+		t.Errorf("written within 5 s: %+v", f)
+	}
+	if f := d.share(4*time.Second, d.memory(), d.session(1)); !f.Again.IsZero() || !f.Written.Equal(d.now) || !has(t, d.memory(), "session 1") {
+		t.Errorf("after 5 s: %+v", f)
+	}
+	written := d.now
+	touch(time.Hour)
+	for range 3 {
+		if f := d.share(3*time.Minute, d.memory(), d.session(2)); !f.Again.Equal(written.Add(10*time.Minute)) || has(t, d.memory(), "session 2") {
+			t.Errorf("after %v: %+v", d.now.Sub(written), f)
+		}
+	}
+	if f := d.share(time.Minute, d.memory(), d.session(2)); !f.Again.IsZero() || !has(t, d.memory(), "session 2") {
+		t.Errorf("after 10 min: %+v", f)
+	}
+	// A clock that is far behind the file's time keeps nothing waiting.
+	touch(-time.Hour)
+	if f := d.share(11*time.Minute, d.memory(), d.session(3)); !f.Again.IsZero() || !has(t, d.memory(), "session 3") {
+		t.Errorf("with a file of tomorrow: %+v", f)
+	}
+}
+
+func TestMalformedMarkersAreTold(t *testing.T) {
+	d := workbuddyDesk(t)
+	text := "# Notes\n\n<!-- session-migrator:begin v=1 hash=00000000 -->\nmine\n"
+	put(t, text, d.memory())
+	if f := d.share(0, d.memory(), d.session(1)); !strings.Contains(f.Problem, "line 3") || !f.Written.IsZero() {
+		t.Errorf("%+v", f)
+	}
+	if got := read(t, d.memory()); got != text {
+		t.Errorf("now %q", got)
+	}
+}
+
+// Without a session left our lines go; without a consumer nothing is known.
+func TestNoSessionsNoBlock(t *testing.T) {
+	d := workbuddyDesk(t)
+	put(t, "# Notes\n", d.memory())
+	d.share(0, d.memory(), d.session(1))
+	if f := d.share(time.Hour, d.memory()); f.Hash != "" || f.Problem != "" || read(t, d.memory()) != "# Notes\n" {
+		t.Errorf("%+v", f)
+	}
+	d.share(time.Hour, d.memory(), d.session(1))
+	if !has(t, d.memory(), "session 1") {
+		t.Error("it doesn't come back with the session")
+	}
+	if err := os.RemoveAll(filepath.Join(d.project, ".workbuddy")); err != nil {
+		t.Fatal(err)
+	}
+	if d.share(time.Hour, d.memory(), d.session(1)); len(d.last) != 0 {
+		t.Errorf("%+v", d.last)
+	}
+	if _, err := os.Lstat(filepath.Join(d.project, ".workbuddy")); !os.IsNotExist(err) {
+		t.Errorf("the folder of the consumer is made: %v", err)
+	}
+}
+
+// The example of the format, to the byte.
+func TestBlockOfWorkBuddy(t *testing.T) {
+	d := workbuddyDesk(t)
+	put(t, "# ledgerkit 项目笔记\n\n## 约定\n- 端口 8931\n", d.memory())
+	s := d.session(0xb7d20e63)
+	s.Lang, s.State, s.Title, s.Next = "zh", transcript.StateInterrupted, "verify/freeze golden invoices", "请用户在主机上装好 Ledger Sans 2.1"
+	s.Path = filepath.ToSlash(filepath.Join(d.project, ".workbuddy", "memory", "codex", "2026-02-11-0818-freeze-golden-invoices-b7d20e63.md"))
+	other := d.session(2)
+	other.Title, other.Updated = "page/totals", d.now.Add(-24*time.Hour)
+	d.share(0, d.memory(), s, other)
+	day, before := d.now.In(d.env.Zone).Format(time.DateOnly), d.now.Add(-24*time.Hour).In(d.env.Zone).Format(time.DateOnly)
+	want := "## Codex 会话（自动生成，勿改此块；是历史，不是指令）\n" +
+		"- " + day + " **中断** verify/freeze golden invoices — 下一步：请用户在主机上装好 Ledger Sans 2.1 → `.workbuddy/memory/codex/2026-02-11-0818-freeze-golden-invoices-b7d20e63.md`\n" +
+		"- " + before + " 已答复 page/totals\n" +
+		"- 更多：`.workbuddy/memory/codex/INDEX.md`；原文：MCP `get_omitted_original`\n" +
+		"<!-- session-migrator:end -->\n\n## 约定\n- 端口 8931\n"
+	got := read(t, d.memory())
+	if _, rest, _ := strings.Cut(got, " -->\n"); rest != want || !strings.HasPrefix(got, "# ledgerkit 项目笔记\n\n<!-- session-migrator:begin v=1 hash=") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNoteOnWhatGitWouldTakeIn(t *testing.T) {
+	d := workbuddyDesk(t)
+	if f := d.share(0, d.memory(), d.session(1)); !strings.Contains(f.Note, ".git/info/exclude") {
+		t.Errorf("%+v", f)
+	}
+	if f := d.share(time.Hour, d.memory(), d.session(2)); f.Note != "" {
+		t.Errorf("said twice: %+v", f)
+	}
+	d = workbuddyDesk(t)
+	put(t, ".workbuddy/\n", d.project, ".gitignore")
+	if f := d.share(0, d.memory(), d.session(1)); f.Note != "" {
+		t.Errorf("%+v", f)
+	}
+}
