@@ -10,7 +10,9 @@
 //	[5] publish: when a thread has come to rest, its memory file is renewed, in
 //	    each sink that is on by what the user chose;
 //	[6] share: when its workspace has come to rest, so are our lines in files
-//	    that belong to others.
+//	    that belong to others;
+//	[7] relay: a thread that runs out of context or quota is renewed at once,
+//	    and that is said.
 //
 // Run does all of it until told to stop. Once ends when everything is up to
 // date, CatchUp leaves the publishing out.

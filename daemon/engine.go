@@ -40,6 +40,7 @@ type engine struct {
 	lock  *lock
 	db    *store.DB
 	pipe  *pipeline.Pipeline
+	relay *relay // what runs out; nil in a run that ends by itself
 	later *later // what could not be read yet; nil in a run that ends by itself
 	gate  *gate  // what writes to the cache goes through it
 	aside string // where a damaged cache was moved, empty if none was

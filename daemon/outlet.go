@@ -39,6 +39,7 @@ type outlet struct {
 
 	mu      sync.Mutex      // guards the rest
 	notes   map[string]bool // threads that changed: their newest turn has its end
+	urgent  map[string]bool // threads that are not to wait for rest
 	all     bool            // any thread may have changed
 	pace    pace
 	files   int
@@ -59,8 +60,7 @@ type closer interface{ Close() error }
 func (p *publisher) newOutlet(name string, open func(ctx context.Context) (sink.Sink, error)) *outlet {
 	return &outlet{
 		p: p, name: name, open: open, mode: sink.ModeAlways, wake: make(chan struct{}, 1), pace: pace{state: sinkIdle}, share: newSharings(),
-		placed: map[string]bool{},
-		due:    map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{},
+		placed: map[string]bool{}, due: map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{}, urgent: map[string]bool{},
 	}
 }
 
@@ -74,6 +74,17 @@ func (o *outlet) note(thread string, ended bool) {
 	} else {
 		o.notes[thread] = ended
 	}
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hurry has a thread that changed written at once. It never waits.
+func (o *outlet) hurry(thread string) {
+	o.mu.Lock()
+	o.urgent[thread] = true
 	o.mu.Unlock()
 	select {
 	case o.wake <- struct{}{}:
@@ -140,9 +151,9 @@ func (o *outlet) flush(ctx context.Context) error {
 // take notes when threads are due.
 func (o *outlet) take(ctx context.Context, now time.Time) error {
 	o.mu.Lock()
-	notes, all := o.notes, o.all
-	o.notes, o.all = map[string]bool{}, false
-	if len(notes) > 0 || all {
+	notes, urgent, all := o.notes, o.urgent, o.all
+	o.notes, o.urgent, o.all = map[string]bool{}, map[string]bool{}, false
+	if len(notes) > 0 || len(urgent) > 0 || all {
 		o.pace = next(o.pace, sinkNoted, now)
 	}
 	o.mu.Unlock()
@@ -153,6 +164,10 @@ func (o *outlet) take(ctx context.Context, now time.Time) error {
 	for id, ended := range notes {
 		delete(o.held, id)
 		o.due[id] = dueAt(o.due[id], now, ended)
+	}
+	for id := range urgent {
+		delete(o.held, id)
+		o.due[id] = now
 	}
 	if !all {
 		return nil

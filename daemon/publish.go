@@ -128,6 +128,13 @@ func (p *publisher) changed(thread string, ended bool) {
 	}
 }
 
+// hurry has a thread that changed written at once. It never waits.
+func (p *publisher) hurry(thread string) {
+	for _, o := range p.all() {
+		o.hurry(thread)
+	}
+}
+
 // rescan tells that any thread may have something new.
 func (p *publisher) rescan() { p.changed("", true) }
 

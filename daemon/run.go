@@ -87,6 +87,9 @@ func run(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	if e.relay, err = newRelay(ctx, e, pub); err != nil {
+		return stopped(ctx, errors.Join(err, pub.close()))
+	}
 	return stopped(ctx, e.serve(ctx, l, t, w, pub))
 }
 
@@ -142,12 +145,16 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 			return err
 		}
 		pub.rescan()
+		if err := e.relay.all(ctx); err != nil {
+			return err
+		}
 		t.phase(PhaseWatch)
 		e.log.Info("backfill done", "files", t.progress.FilesDone, "bytes", t.bytes, "items", t.items, "took", time.Since(t.started))
 		return nil
 	})
 	part("try again", func(ctx context.Context) error { return e.tryAgain(ctx, pub) })
 	part("publish", pub.run)
+	part("notify", e.relay.run)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("look after the cache", e.upkeep)
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
@@ -205,6 +212,9 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 	}
 	for id := range t.changed {
 		pub.changed(id, t.ended)
+		if err := e.relay.changed(ctx, id); err != nil {
+			return err
+		}
 	}
 	if len(t.problems) > 0 {
 		return errors.New(t.problems[0].Reason)

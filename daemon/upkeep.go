@@ -198,7 +198,7 @@ func (t *troubles) set(log *slog.Logger, of, text string) {
 		}
 		t.now[of] = text
 		if was == "" {
-			log.Warn("a problem with the cache", "problem", text)
+			log.Warn("a problem", "problem", text)
 		}
 	}
 }

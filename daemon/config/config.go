@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,6 +36,15 @@ type Config struct {
 
 	User string            // home folder of the user; empty if nothing tells
 	Vars map[string]string // variables that say where other programs look; those that are set
+
+	Handoff Handoff
+}
+
+// Handoff is when a session is said to be running out, and where.
+type Handoff struct {
+	Threshold float64 `toml:"threshold"` // share in use; 0: default
+	Notify    bool    `toml:"notify"`    // on the desktop, too
+	Bus       string  `toml:"-"`         // where the desktop is reached, by the environment
 }
 
 // consumerVars say where programs that take documents in have their folders.
@@ -59,6 +69,7 @@ type file struct {
 		Reserve int     `toml:"reserve"`
 		Comfort float64 `toml:"comfort"`
 	} `toml:"decide"`
+	Handoff Handoff `toml:"handoff"`
 }
 
 // Flags are what the command line says; empty means not said.
@@ -116,6 +127,8 @@ func Load(fl Flags, env Env) (Config, error) {
 	}
 	c.Targets, c.Models = f.Targets, f.Models
 	c.Reserve, c.Comfort = f.Decide.Reserve, f.Decide.Comfort
+	c.Handoff = f.Handoff
+	c.Handoff.Bus = env("DBUS_SESSION_BUS_ADDRESS")
 	c.MemoryDir, err = absolute(first(f.Memory.Dir, filepath.Join(c.Home, "memory")), user)
 	return c, errors.Join(err, c.validate())
 }
@@ -143,7 +156,7 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}", c.File, unknown[0].String())
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}", c.File, unknown[0].String())
 	}
 	return f, nil
 }
@@ -177,6 +190,11 @@ func wrongIn(key string, v any) string {
 			return wrong
 		}
 		return wrongTable(key, v, func(name string, v any) bool { return isNumber(v) || name != "comfort" }, "a share such as 0.6")
+	case "handoff":
+		if wrong := wrongTable(key, v, func(name string, v any) bool { return isNumber(v) || name != "threshold" }, "a share such as 0.8"); wrong != "" {
+			return wrong
+		}
+		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "notify" }, "true or false, without quotes")
 	case "models":
 		models, ok := v.(map[string]any)
 		if !ok {
@@ -229,6 +247,9 @@ func isNumber(v any) bool {
 func (c *Config) validate() error {
 	if c.Comfort < 0 || c.Comfort > 1 {
 		return fmt.Errorf("settings %s: decide.comfort is %v; give a share between 0 and 1", c.File, c.Comfort)
+	}
+	if t := c.Handoff.Threshold; t < 0 || t > 1 || math.IsNaN(t) {
+		return fmt.Errorf("settings %s: handoff.threshold is %v; give a share between 0 and 1", c.File, c.Handoff.Threshold)
 	}
 	if c.Reserve < 0 {
 		return fmt.Errorf("settings %s: decide.reserve is %d; give a number of tokens", c.File, c.Reserve)

@@ -93,6 +93,12 @@ func TestWrongSettingsSayWhere(t *testing.T) {
 		{"number for a list", "targets = 3\n", `targets is of a wrong type; give a list of texts in quotes`},
 		{"numbers in a list", "codex_homes = [1]\n", `codex_homes is of a wrong type; give a list of texts in quotes`},
 		{"text for a number", "[decide]\nreserve = \"much\"\n", "decide.reserve is of a wrong type; give a whole number of tokens"},
+		{"threshold", "[handoff]\nthreshold = 80\n", "handoff.threshold is 80; give a share between 0 and 1"},
+		{"no threshold", "[handoff]\nthreshold = nan\n", "handoff.threshold"},
+		{"text for a threshold", "[handoff]\nthreshold = \"80 %\"\n", "handoff.threshold is of a wrong type; give a share such as 0.8"},
+		{"text for a switch", "[handoff]\nthreshold = 1\nnotify = \"yes\"\n", "handoff.notify is of a wrong type; give true or false, without quotes"},
+		{"a value for a table", "handoff = true\n", "handoff is of a wrong type; write [handoff]"},
+		{"unknown in a table", "[handoff]\nbus = \"x\"\n", "unknown key \"handoff.bus\"; known are codex_homes, targets"},
 		{"text for a share", "[decide]\ncomfort = \"0.6\"\n", "decide.comfort is of a wrong type; give a share such as 0.6"},
 		{"whole number for a share", "[decide]\ncomfort = 1\nreserve = 1.5\n", "decide.reserve is of a wrong type"},
 		{"number for a folder", "[memory]\ndir = 3\n", "memory.dir is of a wrong type; give a folder in quotes"},
@@ -138,4 +144,15 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("accepted, but %+v", c)
 		}
 	})
+}
+
+func TestHandoff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte("[handoff]\nthreshold = 0.9\nnotify = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Flags{File: path}, env(map[string]string{"HOME": "/u", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/bus"}))
+	if want := (config.Handoff{Threshold: 0.9, Notify: true, Bus: "unix:path=/run/bus"}); err != nil || c.Handoff != want {
+		t.Errorf("%+v, %v", c.Handoff, err)
+	}
 }
