@@ -268,6 +268,9 @@ func value(s string, sep sepAt) (from, to int, quoted bool) {
 		if e := strings.Index(rest, sep.quote); e >= 0 {
 			return from, from + e, true
 		}
+		if from+len(rest) == len(s) {
+			return from, len(s), true // the text was cut there
+		}
 	}
 	to = from
 	for to < len(s) && to < from+maxValue && s[to] > ' ' && s[to] < 0x7f && strings.IndexByte("\"'`,;)}]<>|&\\", s[to]) < 0 {

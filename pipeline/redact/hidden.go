@@ -62,6 +62,8 @@ func hiddenAt(s string, i int, all bool) int {
 	switch c := s[i]; c {
 	case '\t', '\n', '\r':
 		return 0
+	case '\\':
+		return escapedLen(s, i, all)
 	case 0x1b:
 		return escapeLen(s, i, all)
 	case 0xc2:
@@ -185,7 +187,8 @@ func strip(s string, first int, all bool) stripped {
 	var b strings.Builder
 	b.Grow(len(s))
 	last := 0
-	for i := first; i < len(s); i = nextHidden(s, i) {
+	h := hiding{s: s, raw: -1, json: -1}
+	for i := first; i < len(s); i = h.next(i) {
 		from := i
 		for i < len(s) {
 			n := hiddenAt(s, i, all)
@@ -230,7 +233,8 @@ func (st stripped) moved(before []Finding) []Finding {
 // one, that is not among the findings of s, it returns the text shown and all
 // that is to be taken out of it: what is seen there and what was seen before.
 func reveal(s string, found []Finding) (string, []Finding, bool) {
-	first := nextHidden(s, 0)
+	h := hiding{s: s, raw: -1, json: -1}
+	first := h.next(0)
 	if first == len(s) {
 		return "", nil, false
 	}

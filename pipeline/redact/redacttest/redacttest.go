@@ -270,6 +270,8 @@ func (m *maker) wrapped() {
 	apart("split by colours", "\x1b[01;31m\x1b[K")
 	apart("split by a soft hyphen", "\u00ad")
 	apart("split by direction marks", "\u202d")
+	apart("split by colours, in JSON", `\u001b[01;31m\u001b[K`)
+	apart("split by zero-width space, in JSON", `\u200b`)
 	pass := m.body(14, letters)
 	m.add("percent-encoded JSON", "password", "payload=%s", "")
 	last := &m.all[len(m.all)-1]
