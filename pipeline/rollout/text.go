@@ -160,19 +160,28 @@ func preview(s string, limit int) string {
 	// White space shrinks, so a bounded part of a long text is enough, unless
 	// it is all white space.
 	s = strings.TrimSpace(s)
-	if len(s) > 16*limit {
+	cut := len(s) > 16*limit
+	if cut {
 		s = s[:16*limit]
 	}
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
-	if len(s) <= limit {
+	if len(s) <= limit && !cut {
 		return s
 	}
-	n := limit
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	// Not within a word of ASCII, which may be a secret: half of one isn't known
+	// for what it is.
+	n := min(limit, len(s))
+	for n > 0 && (n == len(s) || isWord(s[n])) && isWord(s[n-1]) {
+		n--
+	}
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}
 	return strings.TrimSpace(s[:n])
 }
+
+// isWord tells the bytes that a key can consist of.
+func isWord(c byte) bool { return c > ' ' && c < 0x7f }
 
 // hash64 is a fast, stable hash of a text, seeded to chain several.
 func hash64(h uint64, s string) uint64 {
