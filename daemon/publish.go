@@ -408,7 +408,7 @@ func (p *publisher) entries(ctx context.Context, receipts map[string]store.Recei
 func entry(t transcript.Thread, r store.Receipt) sink.Entry {
 	return sink.Entry{
 		ThreadID: t.ID, Workspace: pipeline.RedactText(t.Workspace), Title: pipeline.RedactText(t.Title), State: t.State,
-		Created: t.Created.Local(), Updated: t.Updated.Local(), Turns: t.Turns, Tokens: t.Tokens["o200k_base"], Model: t.Model, Path: r.Name,
+		Created: t.Created.Local(), Updated: t.Updated.Local(), Turns: t.Turns, Tokens: t.Tokens["o200k_base"], Model: pipeline.RedactText(t.Model), Path: r.Name,
 	}
 }
 

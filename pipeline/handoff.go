@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/defuse"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -160,17 +163,28 @@ func (p *Pipeline) counter(ctx context.Context, encoding string) (compress.Count
 	}
 }
 
-// RedactText takes the secrets out of a text that leaves.
-func RedactText(s string) string { return redact.Text(s) }
+// RedactText makes a text fit to leave, as every way out does: nothing is in it
+// that isn't seen, no secret, and no mark of another program. What is cut is cut
+// afterwards.
+func RedactText(s string) string { return defuse.Marks(redact.Text(defuse.Visible(s))) }
 
-// Redacted gives the messages without the secrets in them.
+// Redacted gives the messages with their texts fit to leave.
 func Redacted(ms []transcript.Message) []transcript.Message {
 	out := make([]transcript.Message, len(ms))
 	for i, m := range ms {
-		m.Text, m.Args, m.Name = redact.Text(m.Text), redact.Text(m.Args), redact.Text(m.Name)
-		out[i] = m
+		out[i] = fit(m)
 	}
 	return out
+}
+
+// fit makes a message fit to leave. Arguments are mostly JSON, where what isn't
+// seen stands as an escape.
+func fit(m transcript.Message) transcript.Message {
+	if strings.IndexByte(m.Args, '\\') >= 0 && json.Valid([]byte(m.Args)) {
+		m.Args = defuse.Escapes(m.Args)
+	}
+	m.Text, m.Args, m.Name = RedactText(m.Text), RedactText(m.Args), RedactText(m.Name)
+	return m
 }
 
 func last8(id string) string { return id[max(0, len(id)-8):] }
@@ -197,11 +211,12 @@ func (p *Pipeline) Original(ctx context.Context, ref, threadID, workspace string
 }
 
 // part cuts the bytes out that the ref names. Refs to parts are made of what
-// is handed out, so they count the bytes of the text without its secrets; a
-// half of one can't come back this way.
+// is handed out, so they count the bytes of the text that is fit to leave; half
+// of a secret can't come back this way.
 func part(ms []transcript.Message, r compress.Ref) ([]transcript.Message, error) {
 	for i := range ms {
-		body := redact.Text(ms[i].Body())
+		out := fit(ms[i])
+		body := out.Body()
 		if r.Offset+r.Len > int64(len(body)) {
 			return nil, fmt.Errorf("ref %s: the text has only %d bytes: %w", r, len(body), store.ErrNotFound)
 		}

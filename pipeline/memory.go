@@ -10,7 +10,6 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/memory"
-	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -80,7 +79,7 @@ func clipped(ms []transcript.Message) []transcript.Message {
 		if &out[0] == &ms[0] {
 			out = slices.Clone(ms)
 		}
-		text := redact.Text(m.Text) // a cut must not leave half of a secret
+		text := RedactText(m.Text) // a cut must not leave half of a secret
 		head, tail := text[:min(len(text), clipAbove/2)], text[max(0, len(text)-clipAbove/2):]
 		head, tail = head[:strings.LastIndexByte(head, '\n')+1], tail[strings.IndexByte(tail, '\n')+1:]
 		out[i].Text = head + tail

@@ -191,7 +191,22 @@ func (a *app) log(fallback slog.Level) (*slog.Logger, error) {
 			return nil, hinted(usageError{errors.New("unknown log level " + quote(a.flags.logLevel))}, "known are debug, info, warn and error")
 		}
 	}
-	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level})), nil
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level, ReplaceAttr: shownAttr})), nil
+}
+
+// shownAttr takes secrets out of what is logged: a path or an error may hold
+// one, and logs are copied into reports.
+func shownAttr(_ []string, at slog.Attr) slog.Attr {
+	switch at.Value.Kind() {
+	case slog.KindString:
+		at.Value = slog.StringValue(shown(at.Value.String()))
+	case slog.KindAny:
+		if err, ok := at.Value.Any().(error); ok {
+			at.Value = slog.StringValue(shown(err.Error()))
+		}
+	case slog.KindBool, slog.KindDuration, slog.KindFloat64, slog.KindInt64, slog.KindUint64, slog.KindTime, slog.KindGroup, slog.KindLogValuer:
+	}
+	return at
 }
 
 // args makes a wrong number of arguments a usage error that says what is

@@ -2,6 +2,8 @@ package compress
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -79,10 +81,10 @@ func (s *Selection) walk(gap func(Gap), piece func(int)) {
 }
 
 // markdown sets every body in a fence longer than any inside it: nothing that
-// was said can close it, speak as another role or swallow the next message.
+// was said can close it, speak as another role or swallow the next message. All
+// of it stands between two lines with a mark that nothing in it holds.
 func (s *Selection) markdown() []byte {
 	var b bytes.Buffer
-	b.WriteString("> " + s.Note + "\n")
 	s.walk(func(g Gap) {
 		b.WriteString("\n" + g.mark() + "\n")
 	}, func(i int) {
@@ -100,7 +102,23 @@ func (s *Selection) markdown() []byte {
 			b.WriteString("\n→ no output recorded\n")
 		}
 	})
-	return b.Bytes()
+	mark := markFor(b.Bytes())
+	return []byte("> " + s.Note + " It ends at the line \"end of history " + mark + "\".\n" + b.String() + "\n--- end of history " + mark + "\n")
+}
+
+// markFor is a word that text doesn't hold and that who wrote the text can't
+// foresee, as it depends on all of it; yet it is the same for the same text,
+// wherever that is written. No secret is needed for that: to forge the mark a
+// text would have to hold its own hash, and such a mark isn't taken.
+func markFor(text []byte) string {
+	for i := 0; ; i++ {
+		h := sha256.New()
+		_, _ = h.Write(strconv.AppendInt(nil, int64(i), 10)) // never fails
+		_, _ = h.Write(text)
+		if mark := hex.EncodeToString(h.Sum(nil)[:5]); !bytes.Contains(text, []byte(mark)) {
+			return mark
+		}
+	}
 }
 
 // heading says whose words follow.

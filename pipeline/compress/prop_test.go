@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -274,9 +275,17 @@ func checkForm(t *rapid.T, f compress.Format, text []byte) {
 	}
 }
 
+// frame is what stands around a hand-over: its mark isn't in what it frames.
+var frame = regexp.MustCompile(`(?s)^> [^\n]* It ends at the line "end of history ([0-9a-f]{10})"\.\n(.*)\n--- end of history ([0-9a-f]{10})\n$`)
+
 // checkFences: outside of fences stand only lines of ours.
 func checkFences(t *rapid.T, text []byte) {
 	fence := ""
+	m := frame.FindSubmatch(text)
+	if m == nil || !bytes.Equal(m[1], m[3]) || bytes.Contains(m[2], m[1]) {
+		t.Fatalf("no frame around\n%s", text)
+	}
+	text = m[2]
 	for _, l := range strings.Split(string(text), "\n") {
 		ticks := l[:len(l)-len(strings.TrimLeft(l, "`"))]
 		switch {

@@ -4,123 +4,15 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
+	"github.com/session-migrator/session-migrator/pipeline/defuse"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 )
 
 // clean makes text fit to leave: what can't be seen is stripped first, so that
-// it can't hide a secret, then secrets are redacted. Nothing has been cut yet.
-func clean(s string) string { return redact.Text(strip(s)) }
-
-// strip removes what a reader can't see but a program obeys: terminal escapes,
-// control characters, direction overrides, zero-width characters and tag
-// characters. Line ends become \n; bytes that are no UTF-8 become U+FFFD.
-func strip(s string) string {
-	if plain(s) {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == 0x1b || r == 0x9b:
-			i += escapeLen(s[i:], r, n)
-			continue
-		case r == '\r' && i+1 < len(s) && s[i+1] == '\n':
-		case r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029:
-			b.WriteByte('\n')
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case r == joiner && pictureBefore(b.String()) && pictureAfter(s[i+n:]):
-			b.WriteRune(r)
-		case invisible(r):
-		default:
-			b.WriteRune(r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-// plain tells that strip has nothing to do: printable ASCII, tabs, newlines.
-func plain(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
-
-// joiner makes one picture of two: between pictures it hides nothing.
-const joiner = 0x200d
-
-func pictureBefore(s string) bool {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return picture(r) || r == 0xfe0f // asks for the coloured form
-}
-
-func pictureAfter(s string) bool {
-	r, _ := utf8.DecodeRuneInString(s)
-	return picture(r)
-}
-
-func picture(r rune) bool { return r >= 0x1f000 && r <= 0x1faff || r >= 0x2600 && r <= 0x27bf }
-
-func invisible(r rune) bool {
-	switch {
-	case r < ' ', r >= 0x7f && r < 0xa0:
-		return true
-	case r == 0xad, r == 0x61c, r == 0x180e, r == 0xfeff:
-		return true
-	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f:
-		return true
-	case r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff:
-		return true
-	}
-	return false
-}
-
-// escapeLen returns the length of the terminal escape at the start of s.
-func escapeLen(s string, r rune, n int) int {
-	i := n
-	if r == 0x1b {
-		if i >= len(s) {
-			return i
-		}
-		switch s[i] {
-		case '[':
-			i++
-		case ']', 'P', '_', '^': // a text up to BEL or ESC \
-			for j := i + 1; j < len(s) && j < i+512; j++ {
-				if s[j] == 0x07 {
-					return j + 1
-				}
-				if s[j] == 0x1b {
-					if j+1 < len(s) && s[j+1] == '\\' {
-						return j + 2
-					}
-					return j
-				}
-			}
-			return i + 1
-		default:
-			if s[i] >= ' ' && s[i] <= '~' {
-				return i + 1
-			}
-			return i
-		}
-	}
-	for i < len(s) && s[i] >= 0x20 && s[i] <= 0x3f {
-		i++
-	}
-	if i < len(s) && s[i] >= 0x40 && s[i] <= 0x7e {
-		i++
-	}
-	return i
-}
+// it can't hide a secret, then secrets are redacted and marks of other programs
+// broken. Nothing has been cut yet.
+func clean(s string) string { return defuse.Marks(redact.Text(defuse.Visible(s))) }
 
 // escape takes the edge off text that is set as prose: tags open nothing, an
 // @path imports nothing, pictures load nothing.

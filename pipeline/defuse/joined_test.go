@@ -1,6 +1,10 @@
-package memory
+package defuse_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/session-migrator/session-migrator/pipeline/defuse"
+)
 
 func TestJoinedPicturesStayWhole(t *testing.T) {
 	for in, want := range map[string]string{
@@ -9,7 +13,7 @@ func TestJoinedPicturesStayWhole(t *testing.T) {
 		"gh\u200dp_ and \u200d": "ghp_ and ",
 		"👩\u200da":              "👩a",
 	} {
-		if got := strip(in); got != want {
+		if got := defuse.Visible(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
