@@ -13,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/watch"
@@ -593,5 +594,15 @@ func TestCopiedHomeIsReadOnce(t *testing.T) {
 				t.Errorf("the copies were taken for rewrites: %d items, %v", len(old), err)
 			}
 		})
+	}
+}
+
+func TestThreadKnowsItsRollbacks(t *testing.T) {
+	r := rollouttest.New(rollouttest.Marked, rollouttest.Options{}).User("one").Assistant("1").End().User("two").Assistant("2").End().Rollback(1).User("three").Assistant("3").End()
+	b := newBench(t)
+	home, _ := inHome(t, r.ThreadID(), r.Bytes())
+	b.ingest(home, false)
+	if n := b.thread(r.ThreadID()).Rollbacks; n != 1 {
+		t.Errorf("%d rollbacks, want 1", n)
 	}
 }

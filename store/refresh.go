@@ -146,6 +146,7 @@ func describe(t *transcript.Thread, segs []segment) {
 	}
 	// Not those of a base: it may have gone on since, with requests of its own.
 	t.ContextTokens, t.ContextInput, t.Quotas = head.ContextNow, head.ContextInput, head.Quotas
+	t.Rollbacks = head.Rollbacks
 	// A branch is named by its own words; one that a revert left without the
 	// thread's first request keeps that request as its name.
 	sameThread := func(i int) bool { return segs[i].threadID == t.ID }

@@ -138,6 +138,7 @@ type Thread struct {
 	Migrated     int              // number of items that Tokens counts
 	LastSeq      int64            // thread position of the newest item
 	Subagents    int
+	Rollbacks    int    // of its head: how often the user took turns back
 	Untouched    bool   // a fork that adds nothing to what it inherits
 	BaseMissing  string // rollout id of a base that isn't here; empty if complete
 }
