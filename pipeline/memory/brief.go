@@ -30,21 +30,25 @@ const (
 
 // Brief makes the digest of a document.
 func Brief(d Document) Digest {
-	l := labelsOf(d.lang)
+	words := labelsOf(d.lang)
+	l := &words
 	g := Digest{Lang: d.lang.String(), Did: d.did(l)}
 	g.Result = d.result(l)
 	g.Open = d.openWork(l)
-	if !d.Next.Offer {
+	if (!d.Next.Offer || d.Accepted > 0) && d.Next.Turn >= d.Request.Turn {
 		g.Next = d.local(d.Next.Text)
 	}
 	for _, s := range [...]*string{&g.Result, &g.Open, &g.Next} {
-		*s = clipUnits(oneLine(*s), maxSaid)
+		*s = clipUnits(marked.ReplaceAllString(oneLine(*s), ""), maxSaid)
 	}
 	return g
 }
 
+// marked finds the turns that facts are from: there the document tells them.
+var marked = regexp.MustCompile(` \[t\d+(?:, t\d+)*\]`)
+
 // did names the files changed, newest first, and what was committed.
-func (d *Document) did(l labels) []string {
+func (d *Document) did(l *labels) []string {
 	var out []string
 	files := newest(d.Files)
 	for i := range files {
@@ -63,7 +67,7 @@ func (d *Document) did(l labels) []string {
 
 // result is what the last answer says first, if it is an answer to the
 // request; else how the newest check ended.
-func (d *Document) result(l labels) string {
+func (d *Document) result(l *labels) string {
 	if d.State == transcript.StateFailed && d.Error != "" {
 		return d.local(d.Error)
 	}
@@ -73,7 +77,7 @@ func (d *Document) result(l labels) string {
 		}
 	}
 	if len(d.Checks) > 0 {
-		return d.local(strings.TrimPrefix(d.checkItems(l)[0], "- "))
+		return d.local(strings.TrimPrefix(d.checkItems(l)[0].line, "- "))
 	}
 	return ""
 }
@@ -100,32 +104,13 @@ func firstWords(answer string) string {
 	return strings.Join(out, " ")
 }
 
-// openWork tells what isn't done: of the request, of the plan, of patches.
-func (d *Document) openWork(l labels) string {
+// openWork tells what isn't done, the request first.
+func (d *Document) openWork(l *labels) string {
 	var parts []string
-	if d.State != transcript.StateAnswered && strings.TrimSpace(d.Request.Text) != "" {
+	if d.unansweredRequest() {
 		parts = append(parts, fmt.Sprintf(l.openRequest, clipUnits(oneLine(d.Request.Text), maxSaid/2)))
 	}
-	if n := openSteps(d.Plan); n > 0 {
-		step := ""
-		for _, s := range d.Plan {
-			if s.Status != "completed" {
-				step = clipUnits(oneLine(s.Step), maxSaid/3)
-				break
-			}
-		}
-		parts = append(parts, fmt.Sprintf(l.openPlan, n, step))
-	}
-	var failed []string
-	for i := range d.Files {
-		if d.Files[i].Failed > 0 {
-			failed = append(failed, d.local(code(d.Files[i].Path, 80)))
-		}
-	}
-	if len(failed) > 0 {
-		parts = append(parts, fmt.Sprintf(l.openPatch, strings.Join(failed[:min(3, len(failed))], ", ")))
-	}
-	return d.local(strings.Join(parts, "; "))
+	return d.local(strings.Join(append(parts, d.openParts(l)...), "; "))
 }
 
 // rootsPattern finds absolute paths of Unix and Windows, home folders and file

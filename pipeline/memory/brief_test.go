@@ -21,7 +21,7 @@ func TestBrief(t *testing.T) {
 	if want := "The run stopped at the font check of internal/render/page.go."; !strings.HasPrefix(g.Result, want) {
 		t.Errorf("result %q", g.Result)
 	}
-	if want := "plan steps left: 2, first: Render the twelve samples; failed patch of `build/golden.mk`"; g.Open != want {
+	if want := "failed patch of `build/golden.mk`; plan steps left: 2, first: Render the twelve samples"; g.Open != want {
 		t.Errorf("open %q", g.Open)
 	}
 	if want := "Put `Ledger Sans 2.1` on the host; Rerun build/golden.mk with …/gmake"; g.Next != want {
@@ -31,10 +31,10 @@ func TestBrief(t *testing.T) {
 
 func TestBriefOfTurnsWithoutAnAnswer(t *testing.T) {
 	g := memory.Brief(memory.Build(interrupted().input()))
-	if g.Lang != "de" || g.Result != "`cargo test --offline -q` → exit 101, `test failed` [t2]" {
+	if g.Lang != "de" || g.Result != "`cargo test --offline -q` → exit 101, `test failed`" {
 		t.Errorf("lang %q, result %q", g.Lang, g.Result)
 	}
-	if want := "unbeantwortet: „Schreib die Stationsliste neu und ergänze die Tests dazu, bitte mit dem alten Format.“; gescheiterter Patch an `docs/notes.md`"; g.Open != want {
+	if want := "unbeantwortet: „Schreib die Stationsliste neu und ergänze die Tests dazu, bitte mit dem alten Format.“; gescheiterter Patch an `docs/notes.md`; `cargo test --offline -q` scheitert"; g.Open != want {
 		t.Errorf("open %q", g.Open)
 	}
 	if g.Next != "" {
@@ -84,6 +84,9 @@ func TestNextStep(t *testing.T) {
 		offer        bool
 	}{
 		{"Done.\n\n**Next steps**\n- run the tests\n- commit\n- push\n- rest", "run the tests; commit; push", false},
+		{"Left before a deploy: 1. the office must agree; 2. put it into main. All tests pass.", "1. the office must agree; 2. put it into main. All tests pass.", false},
+		{"Remaining: docs. Left: 20px.", "docs. Left: 20px.", false},
+		{"The margins are now:\nLeft: 20px", "", false},
 		{"Done.\n\nNext step: install the font, then rerun.", "install the font, then rerun.", false},
 		{"Stopped here. Next, the writers have to be adapted. Then all is done.", "Next, the writers have to be adapted.", false},
 		{"All green.\n\nShall I bring the writers to the exact layout? I could also add a bundle.", "Shall I bring the writers to the exact layout? I could also add a bundle.", true},

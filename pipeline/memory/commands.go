@@ -8,62 +8,59 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
-// commandOf returns the shell command of a call, empty if it runs none.
-func commandOf(m *transcript.Message) string {
+// commandOf returns the shell command of a call and the folder it runs in;
+// empty if it runs none.
+func commandOf(m *transcript.Message) (cmd, workdir string) {
 	if !strings.HasPrefix(m.Args, "{") {
-		return ""
+		if s := scripted.FindStringSubmatch(m.Args); s != nil && m.Name == "exec" {
+			var text string
+			if json.Unmarshal([]byte(s[1]), &text) == nil {
+				return strings.TrimSpace(text), ""
+			}
+		}
+		return "", ""
 	}
 	var args struct {
 		Cmd     string          `json:"cmd"`
 		Command json.RawMessage `json:"command"`
+		Workdir string          `json:"workdir"`
+		Folder  string          `json:"working_directory"`
 	}
 	if json.Unmarshal([]byte(m.Args), &args) != nil {
-		return ""
+		return "", ""
 	}
+	workdir = first(args.Workdir, args.Folder)
 	if args.Cmd != "" {
-		return strings.TrimSpace(args.Cmd)
+		return strings.TrimSpace(args.Cmd), workdir
 	}
 	var line string
 	if json.Unmarshal(args.Command, &line) == nil {
-		return strings.TrimSpace(line)
+		return strings.TrimSpace(line), workdir
 	}
 	var words []string
 	if json.Unmarshal(args.Command, &words) != nil || len(words) == 0 {
-		return ""
+		return "", ""
 	}
-	if n := len(words); n >= 3 && strings.HasPrefix(words[n-2], "-") && strings.HasSuffix(words[n-2], "c") {
-		return strings.TrimSpace(words[n-1]) // bash -lc "…"
+	if n := len(words); n >= 3 && strings.HasPrefix(words[n-2], "-") && strings.HasSuffix(strings.ToLower(words[n-2]), "c") {
+		return strings.TrimSpace(words[n-1]), workdir // bash -lc "…"
 	}
-	return strings.TrimSpace(strings.Join(words, " "))
+	if n := len(words); n >= 3 && strings.EqualFold(words[n-2], "-command") {
+		return strings.TrimSpace(words[n-1]), workdir // powershell -Command "…"
+	}
+	return strings.TrimSpace(strings.Join(words, " ")), workdir
 }
+
+// scripted finds the command in a script that calls the shell tool, as a
+// string in double quotes.
+var scripted = regexp.MustCompile(`(?s)tools\.(?:exec_command|shell_command|shell)\(\s*\{[^{}]*?\b(?:cmd|command):\s*("(?:[^"\\\n]|\\.)*")`)
 
 // checkPattern finds what tests, builds or lints.
 var checkPattern = regexp.MustCompile(`(?i)(^|[;&|(\s/])(` +
 	`go (test|vet|build)|cargo (test|build|check|clippy|nextest)|(npm|pnpm|yarn|bun|deno)( run)? (test|build|lint|check|typecheck)\S*|` +
 	`(python3? -m )?(pytest|unittest|tox|nox|mypy|ruff|flake8|pylint)|(make|just|task)( [\w-]*(test|check|build|lint|verify|all)[\w-]*|$|\s*$)|` +
-	`(\./)?(mvnw?|gradlew?|mvn|gradle) |ctest|cmake --build|ninja|jest|vitest|playwright test|tsc|eslint|prettier --check|golangci-lint|` +
+	`(\./)?(mvnw?|gradlew?)( [\w:.=-]+)* (test|check|build|verify|lint\w*|compile\w*|package|assemble\w*)|ctest|cmake --build|ninja|jest|vitest|playwright test|tsc|eslint|prettier --check|golangci-lint|` +
 	`dotnet (test|build)|swift (test|build)|xcodebuild|bazel (test|build)|phpunit|rspec|rake (test|spec)|mix test|javac|gcc|clang` +
 	`)(\s|$|;)`)
-
-// hiddenBy returns what keeps a command's exit code from telling the truth,
-// empty if nothing does.
-func hiddenBy(cmd string) string {
-	switch {
-	case strings.Contains(cmd, "|| true") || strings.Contains(cmd, "||true"):
-		return "|| true"
-	case strings.Contains(cmd, "|| :"):
-		return "|| :"
-	case strings.Contains(cmd, "exit 0"):
-		return "exit 0"
-	case strings.Contains(cmd, "set +e"):
-		return "set +e"
-	case strings.Contains(strings.ReplaceAll(cmd, "||", ""), "|") && !strings.Contains(cmd, "pipefail"):
-		return "|"
-	case strings.Contains(cmd, "; echo"):
-		return "; echo"
-	}
-	return ""
-}
 
 // Check is the newest run of a command that tests, builds or lints.
 type Check struct {
@@ -74,23 +71,89 @@ type Check struct {
 	LastLine string // of the output
 	Turn     int
 
-	seq int
+	seq     int
+	outcome outcome
 }
+
+// passed tells a check whose exit code says so.
+func (c *Check) passed() bool { return c.HasExit && c.Exit == 0 && c.HiddenBy == "" }
 
 // Failure is a command that failed and was not seen to pass afterwards.
 type Failure struct {
 	Command string
 	Exit    int
 	Line    string // the line of the output that tells most
+	Missing bool   // the program isn't on that machine
 	Turn    int
+	// Instead is the other command that passed after it for the same purpose;
+	// empty if none was seen.
+	Instead     string
+	InsteadTurn int
 }
 
 // run is one command with its result.
 type run struct {
 	command string
+	workdir string
 	result  *transcript.Message // nil: none recorded
 	turn    int
 	seq     int
+}
+
+// outcome is how a command ended.
+type outcome uint8
+
+const (
+	outcomeNone    outcome = iota + 1 // no result
+	outcomeExit                       // with its exit code
+	outcomeNoExit                     // a result without one
+	outcomeRunning                    // it ran on
+	outcomeTimeout
+	outcomeAborted
+)
+
+func outcomeOfRun(m *transcript.Message) outcome {
+	if m == nil {
+		return outcomeNone
+	}
+	if m.HasExit {
+		return outcomeExit
+	}
+	head := cutUnits(m.Text, 400)
+	switch {
+	case stillRunning.MatchString(head):
+		return outcomeRunning
+	case strings.Contains(head, "timed out"):
+		return outcomeTimeout
+	case strings.Contains(head, "aborted by user"):
+		return outcomeAborted
+	}
+	return outcomeNoExit
+}
+
+// stillRunning finds the number by which a command that runs on is asked
+// again.
+var stillRunning = regexp.MustCompile(`(?m)^Process running with session ID (\d+)`)
+
+// continued finds the command that a call of write_stdin goes on with, among
+// those that ran on.
+func continued(m *transcript.Message, runs []run) *run {
+	var args struct {
+		Session json.Number `json:"session_id"`
+	}
+	if m.Name != "write_stdin" || json.Unmarshal([]byte(m.Args), &args) != nil || args.Session == "" {
+		return nil
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := &runs[i]
+		if r.result == nil || r.result.HasExit {
+			continue
+		}
+		if s := stillRunning.FindStringSubmatch(cutUnits(r.result.Text, 400)); s != nil && s[1] == args.Session.String() {
+			return r
+		}
+	}
+	return nil
 }
 
 // searches end with 1 if they find nothing.
@@ -102,12 +165,12 @@ const (
 )
 
 // checksOf returns the newest run of each check, newest first.
-func checksOf(runs []run) []Check {
+func checksOf(runs []run, show func(string) string) []Check {
 	var all []Check
 	seen := make(map[string]bool)
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := &runs[i]
-		if !checkPattern.MatchString(r.command) || strings.Contains(r.command, patchBegin) || searches.MatchString(r.command) {
+		if !isCheck(r.command) {
 			continue
 		}
 		key := strings.Join(strings.Fields(r.command), " ")
@@ -115,19 +178,29 @@ func checksOf(runs []run) []Check {
 			continue
 		}
 		seen[key] = true
-		c := Check{Command: clean(r.command), HiddenBy: hiddenBy(r.command), Turn: r.turn, seq: r.seq}
+		c := Check{Command: show(r.command), HiddenBy: hiddenBy(clean(r.command)), Turn: r.turn, seq: r.seq, outcome: outcomeOfRun(r.result)}
 		if r.result != nil {
 			c.Exit, c.HasExit = r.result.ExitCode, r.result.HasExit
-			c.LastLine = lastLine(clean(r.result.Text))
+			c.LastLine = lastLine(show(r.result.Text))
 		}
 		all = append(all, c)
 	}
 	return all
 }
 
+// isCheck tells a command line with a part that tests, builds or lints.
+func isCheck(cmd string) bool {
+	for _, p := range partsOf(cmd) {
+		if checkPattern.MatchString(p.text) && !searches.MatchString(p.text) && !looking.MatchString(p.text) {
+			return true
+		}
+	}
+	return false
+}
+
 // failuresOf returns the commands that failed last, newest first. What passed
 // later, and checks, which are listed themselves, are left out.
-func failuresOf(runs []run) []Failure {
+func failuresOf(runs []run, show func(string) string) []Failure {
 	var all []Failure
 	seen := make(map[string]bool)
 	for i := len(runs) - 1; i >= 0; i-- {
@@ -137,12 +210,79 @@ func failuresOf(runs []run) []Failure {
 			continue
 		}
 		seen[key] = true
-		if !r.result.HasExit || r.result.ExitCode == 0 || searches.MatchString(r.command) || checkPattern.MatchString(r.command) || strings.Contains(r.command, patchBegin) {
+		missing := notFound(r)
+		if !failedRun(r) || searches.MatchString(r.command) || !missing && isCheck(r.command) || strings.Contains(r.command, patchBegin) {
 			continue
 		}
-		all = append(all, Failure{Command: clean(r.command), Exit: r.result.ExitCode, Line: tellingLine(clean(r.result.Text)), Turn: r.turn})
+		f := Failure{Command: show(r.command), Exit: r.result.ExitCode, Line: tellingLine(show(r.result.Text)), Missing: missing, Turn: r.turn}
+		if other := insteadOf(runs, i); other != nil {
+			f.Instead, f.InsteadTurn = show(other.command), other.turn
+		}
+		all = append(all, f)
 	}
 	return all
+}
+
+func failedRun(r *run) bool { return r.result != nil && r.result.HasExit && r.result.ExitCode != 0 }
+
+// notFound tells that the program isn't on that machine.
+func notFound(r *run) bool {
+	return failedRun(r) && (r.result.ExitCode == 127 || strings.Contains(cutUnits(r.result.Text, 2000), "is not recognized as"))
+}
+
+// insteadWithin is how many commands later the one that serves the same
+// purpose is looked for.
+const insteadWithin = 8
+
+// insteadOf finds the command that passed after runs[i] had failed and has so
+// much in common with it that it was made in its place: the program, or what
+// it was to work on.
+func insteadOf(runs []run, i int) *run {
+	failed := keywords(runs[i].command)
+	for j := i + 1; j < len(runs) && j <= i+insteadWithin; j++ {
+		r := &runs[j]
+		if r.turn > runs[i].turn+1 {
+			break
+		}
+		if r.result == nil || !r.result.HasExit || r.result.ExitCode != 0 || hiddenBy(r.command) != "" || reads(r.command) && !reads(runs[i].command) {
+			continue
+		}
+		common := 0
+		other := keywords(r.command)
+		for w := range failed {
+			if other[w] {
+				common++
+			}
+		}
+		if common > 0 && common*3 >= min(len(failed), len(other)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// generic are words that commands of every purpose have. The map is only read.
+var generic = map[string]bool{
+	"python": true, "python3": true, "node": true, "npx": true, "npm": true, "pnpm": true, "yarn": true, "bun": true, "deno": true, "go": true, "cargo": true, "make": true,
+	"docker": true, "git": true, "bash": true, "sh": true, "zsh": true, "pwsh": true, "powershell": true, "sudo": true, "env": true, "uv": true, "poetry": true, "pip": true, "pip3": true,
+	"run": true, "exec": true, "install": true, "add": true, "get": true, "build": true, "true": true, "echo": true, "time": true, "timeout": true, "if": true, "then": true, "do": true, "for": true,
+}
+
+// keywords are the words of a command that say what it is about.
+func keywords(cmd string) map[string]bool {
+	out := make(map[string]bool)
+	for _, p := range partsOf(cmd) {
+		if preparing.MatchString(p.text) {
+			continue
+		}
+		for i, w := range wordsOf(p.text) {
+			if w = strings.ToLower(w); i > 0 && strings.HasPrefix(w, "-") || len(w) < 2 || strings.HasSuffix(w, ">") || generic[w] {
+				continue
+			}
+			out[w] = true
+		}
+	}
+	return out
 }
 
 // lastLine returns the last line of an output that says something.
@@ -160,7 +300,7 @@ func lastLine(s string) string {
 // wrapping tells the lines that the agent's program puts around an output.
 func wrapping(l string) bool {
 	return l == "Output:" || strings.HasPrefix(l, "Exit code: ") || strings.HasPrefix(l, "Wall time: ") ||
-		strings.HasPrefix(l, "Process exited with code ") || strings.HasPrefix(l, "Chunk ID: ") || strings.HasPrefix(l, "Original token count: ")
+		strings.HasPrefix(l, "Process exited with code ") || strings.HasPrefix(l, "Process running with session ID ") || strings.HasPrefix(l, "Chunk ID: ") || strings.HasPrefix(l, "Original token count: ")
 }
 
 // errorWords is only read.

@@ -90,6 +90,22 @@ func TestEffectiveRequest(t *testing.T) {
 	}
 }
 
+func TestEditorsContextIsNoRequest(t *testing.T) {
+	s := newSession("t")
+	s.user("# Context from my IDE setup:\n\n## Active file: src/a.go\n\n## Open tabs:\n- never.go\n\n## My request for Codex:\nFix the parser.\n")
+	d := memory.Build(s.input())
+	if d.Request.Text != "Fix the parser." || len(d.Rules) != 0 {
+		t.Errorf("request %q, rules %v", d.Request.Text, d.Rules)
+	}
+	if text := s.render(t, memory.Options{Direct: true}); strings.Contains(text, "Open tabs") {
+		t.Error("the dialogue has the editor's words")
+	}
+	s.user("The heading ## My request for Codex: is in the docs twice.")
+	if d := memory.Build(s.input()); !strings.HasPrefix(d.Request.Text, "The heading") {
+		t.Errorf("request %q", d.Request.Text)
+	}
+}
+
 func TestRules(t *testing.T) {
 	s := newSession("t")
 	s.user("Hello there. Never touch the fonts! You don't need to?\n- only look at `src`\n```\nmust not count: in code\n```\nIt's nice. " + strings.Repeat("must be long ", 60))

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
 // Limits of the front matter: there are consumers that look at 30 lines or at
@@ -98,7 +96,7 @@ func (d *Document) fields(level frontLevel, limit int, body string) *yaml.Node {
 	if level == frontFull {
 		put("parent", text(first(t.Parent, t.ForkedFrom)))
 	}
-	put("status", quoted(d.State.String()))
+	put("status", quoted(d.status()))
 	if level == frontFull {
 		put("cwd", text(t.Cwd))
 		put("git", d.git(limit))
@@ -128,7 +126,7 @@ func (d *Document) description() string {
 	if p := place(d.Thread); p != "" {
 		s += ", " + p
 	}
-	state := "; " + d.State.String()
+	state := "; " + d.status()
 	if n := openSteps(d.Plan); n > 0 {
 		state += "; " + strconv.Itoa(n) + " plan steps open"
 	}
@@ -147,7 +145,7 @@ func openSteps(plan []PlanStep) (n int) {
 
 func (d *Document) tags() *yaml.Node {
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-	for _, t := range [...]string{"codex", "handoff", d.State.String()} {
+	for _, t := range [...]string{"codex", "handoff", d.status()} {
 		n.Content = append(n.Content, quoted(t))
 	}
 	return n
@@ -268,12 +266,4 @@ func middleCut(s string, n int) string {
 		tail++
 	}
 	return s[:head] + "…" + s[tail:]
-}
-
-// stateOf is the state as people read it.
-func stateOf(s transcript.State, l labels) string {
-	if w, ok := l.states[s]; ok {
-		return w
-	}
-	return s.String()
 }

@@ -17,7 +17,6 @@
 package memory
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -39,6 +38,7 @@ type Input struct {
 // Summary is what a model wrote about the thread, already checked and cut.
 type Summary struct {
 	Model     string
+	Standing  Standing // that it is done or blocked; 0: the model doesn't say
 	Goal      string
 	Decisions []Note // with their reasons
 	Learned   []Note
@@ -76,25 +76,37 @@ type PlanStep struct {
 
 // Document holds the facts of a thread. All texts in it are redacted.
 type Document struct {
-	Thread  transcript.Thread // title, folder and git fields redacted
-	Title   string            // one line, never empty
-	State   transcript.State
-	Error   string // of a failed last turn
-	Request Quote  // the one to serve: the newest that is more than "go on"
-	Steers  int    // messages that only pushed on
+	Thread   transcript.Thread // title, folder and git fields redacted
+	Title    string            // one line, never empty
+	State    transcript.State
+	Standing Standing // somebody's word that goes beyond State
+	Word     Quote    // that word, if it is the person's
+	Error    string   // of a failed last turn
+	Request  Quote    // the one to serve: the newest that is more than "go on"
+	Task     bool     // Request is of another agent, in a sub-agent's thread
 
-	Done    []Step // after Request, in a thread that isn't answered
-	Plan    []PlanStep
-	PlanAge int // turns since an outdated plan; 0: Plan is current or there is none
-	PlanOf  int // turn
+	Steers   int   // messages that only pushed on
+	Pushed   []int // turns of those after Request that got no answer
+	Accepted int   // turn of the one that says yes to Next; 0: none
+	Removed  int   // messages that the agent's program no longer has
 
-	Rules   []Quote // newest first
-	Files   []File
-	Checks  []Check
-	Errors  []Failure
-	Answer  Quote   // newest of the agent
-	Next    Next    // what it says of the time after it
-	Earlier []Quote // other requests, newest first
+	Done        []Step // after Request, in a thread that isn't answered
+	Looked      int    // commands after Request that only read
+	LookedTurn  int    // of the newest of them
+	Remark      Quote  // newest words after Request that are no answer
+	Plan        []PlanStep
+	PlanAge     int     // turns since an outdated plan; 0: Plan is current or there is none
+	PlanOf      int     // turn
+	Rules       []Quote // newest first
+	Files       []File
+	Uncommitted []int // turns with changes after the last commit
+	Checks      []Check
+	Errors      []Failure
+	Agents      []AgentNote // of sub-agents, newest first
+	Answer      Quote       // newest of the agent
+	Final       bool        // Answer is one, not a remark
+	Next        Next        // what it says of the time after it
+	Earlier     []Quote     // other requests, newest first
 
 	Commands, Answers int // seen at all
 	DialogueTokens    int // of what user and assistant said, o200k_base
@@ -106,6 +118,13 @@ type Document struct {
 	lang        language
 	said        []transcript.Message // user and assistant messages, cleaned
 	afterChecks int                  // turn of a change after the newest check, 0 if none
+	reasoned    bool                 // there is reasoning
+}
+
+// AgentNote is the task of a sub-agent, or what it reported.
+type AgentNote struct {
+	Quote
+	Report bool
 }
 
 // Build gathers the facts.
@@ -118,7 +137,6 @@ func Build(in Input) Document {
 		d.State = transcript.StateEmpty
 	}
 	d.requests(in.Messages)
-	d.Next = nextIn(d.Answer.Text)
 	d.lang = languageOf(d.userTexts())
 	d.work(in.Messages)
 	for i := len(in.Turns) - 1; i >= 0; i-- {
@@ -145,7 +163,7 @@ func cleanSummary(s *Summary) *Summary {
 	if s == nil {
 		return nil
 	}
-	c := Summary{Model: clean(s.Model), Goal: clean(s.Goal)}
+	c := Summary{Model: clean(s.Model), Standing: s.Standing, Goal: clean(s.Goal)}
 	notes := func(in []Note) (out []Note) {
 		for _, n := range in {
 			out = append(out, Note{clean(n.Text), n.Turn})
@@ -154,161 +172,4 @@ func cleanSummary(s *Summary) *Summary {
 	}
 	c.Decisions, c.Learned, c.Tried, c.Open, c.Next = notes(s.Decisions), notes(s.Learned), notes(s.Tried), notes(s.Open), notes(s.Next)
 	return &c
-}
-
-// requests reads what was said.
-func (d *Document) requests(ms []transcript.Message) {
-	var users []Quote
-	for i := range ms {
-		m := &ms[i]
-		switch m.Role {
-		case transcript.RoleUser:
-		case transcript.RoleAssistant:
-			d.Answers++
-		case transcript.RoleToolCall:
-			d.Commands++
-			continue
-		case transcript.RoleToolResult, transcript.RoleReasoning, transcript.RoleAgent, transcript.RoleCompaction:
-			continue
-		}
-		d.DialogueTokens += m.Tokens
-		said := *m
-		said.Text = clean(m.Text)
-		d.said = append(d.said, said)
-		q := Quote{Text: said.Text, Turn: m.ThreadTurn, Images: m.Images}
-		if m.Role == transcript.RoleUser {
-			users = append(users, q)
-		} else if strings.TrimSpace(said.Text) != "" && (m.Phase != transcript.PhaseCommentary || d.Answer.Text == "") {
-			d.Answer = q
-		}
-	}
-	effective := len(users) - 1
-	for effective >= 0 && users[effective].Images == 0 && isSteer(users[effective].Text) {
-		effective--
-	}
-	if effective < 0 && len(users) > 0 {
-		effective = 0
-	}
-	seen := make(map[string]bool)
-	for i := len(users) - 1; i >= 0; i-- {
-		u := users[i]
-		switch {
-		case i == effective:
-			d.Request = u
-		case u.Images == 0 && isSteer(u.Text):
-			d.Steers++
-		default:
-			d.Earlier = append(d.Earlier, u)
-		}
-		for _, r := range rulesIn(u.Text) {
-			if key := strings.ToLower(r); !seen[key] {
-				seen[key] = true
-				d.Rules = append(d.Rules, Quote{Text: r, Turn: u.Turn})
-			}
-		}
-	}
-}
-
-func (d *Document) userTexts() []string {
-	var texts []string
-	for i := range d.said {
-		if d.said[i].Role == transcript.RoleUser {
-			texts = append(texts, d.said[i].Text)
-		}
-	}
-	return texts
-}
-
-// work reads what was done.
-func (d *Document) work(ms []transcript.Message) {
-	results := resultsOf(ms)
-	l := labelsOf(d.lang)
-	book := ledger{cwd: d.Thread.Cwd}
-	var runs []run
-	var plan *transcript.Message
-	lastChange, lastUser := 0, 0 // positions in ms, 1-based
-	lastChangeTurn := 0
-	open := d.State != transcript.StateAnswered && d.State != transcript.StateEmpty
-	for i := range ms {
-		m := &ms[i]
-		if m.Role == transcript.RoleUser {
-			lastUser = i + 1
-		}
-		if m.Role != transcript.RoleToolCall {
-			continue
-		}
-		if m.Name == "update_plan" {
-			plan = m
-			continue
-		}
-		inRequest := open && m.ThreadTurn >= d.Request.Turn
-		result := results[i]
-		if changes := patchesIn(m); len(changes) > 0 {
-			outcome := outcomeOf(result)
-			for _, c := range changes {
-				book.add(c, outcome, m.ThreadTurn)
-				if inRequest {
-					d.Done = append(d.Done, Step{Text: clean(relative(c.path, d.Thread.Cwd)), Patch: true, Outcome: patchWord(outcome, l), Turn: m.ThreadTurn})
-				}
-			}
-			if outcome == patchApplied {
-				lastChange, lastChangeTurn = i+1, m.ThreadTurn
-			}
-			continue
-		}
-		cmd := commandOf(m)
-		if cmd == "" {
-			continue
-		}
-		runs = append(runs, run{command: cmd, result: result, turn: m.ThreadTurn, seq: i + 1})
-		if inRequest {
-			d.Done = append(d.Done, Step{Text: clean(cmd), Outcome: exitWord(cmd, result, l), Turn: m.ThreadTurn})
-		}
-	}
-	d.Files, d.Checks, d.Errors = book.list(), checksOf(runs), failuresOf(runs)
-	if len(d.Checks) > 0 && lastChange > d.Checks[0].seq {
-		d.afterChecks = lastChangeTurn
-	}
-	if plan != nil {
-		d.plan(plan, lastUser > 0 && ms[lastUser-1].Position > plan.Position)
-	}
-}
-
-// plan reads the newest plan, which is current only if the user said nothing
-// after it.
-func (d *Document) plan(m *transcript.Message, outdated bool) {
-	var args struct {
-		Plan []PlanStep `json:"plan"`
-	}
-	if json.Unmarshal([]byte(m.Args), &args) != nil || len(args.Plan) == 0 {
-		return
-	}
-	d.PlanOf = m.ThreadTurn
-	if outdated {
-		d.PlanAge = max(1, d.Thread.Turns-m.ThreadTurn)
-		return
-	}
-	for _, s := range args.Plan {
-		d.Plan = append(d.Plan, PlanStep{clean(s.Step), clean(s.Status)})
-	}
-}
-
-// resultsOf maps the index of a call to its result.
-func resultsOf(ms []transcript.Message) map[int]*transcript.Message {
-	out := make(map[int]*transcript.Message)
-	calls := make(map[string]int)
-	for i := range ms {
-		switch m := &ms[i]; {
-		case m.Role == transcript.RoleToolCall && m.CallID != "":
-			calls[m.CallID] = i
-		case m.Role == transcript.RoleToolResult && m.CallID != "":
-			if c, ok := calls[m.CallID]; ok {
-				out[c] = m
-				delete(calls, m.CallID)
-			}
-		case m.Role == transcript.RoleToolResult && i > 0 && ms[i-1].Role == transcript.RoleToolCall && ms[i-1].CallID == "":
-			out[i-1] = m
-		}
-	}
-	return out
 }

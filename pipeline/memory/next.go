@@ -9,7 +9,8 @@ import (
 // Next is what the newest answer says of the time after it.
 type Next struct {
 	Text  string // verbatim, on one line, list marks removed
-	Offer bool   // the agent asks whether it shall; else it names a step
+	Turn  int
+	Offer bool // the agent asks whether it shall; else it names a step
 }
 
 // Words that begin or head what is still to be done. All lists are only read.
@@ -20,6 +21,10 @@ var (
 		"次のステップ", "次の手順", "次の作業", "次にやること", "残りの作業", "残作業", "今後の作業", "未対応",
 		"nächste schritte", "nächster schritt", "die nächsten schritte", "der nächste schritt", "offene punkte", "noch offen", "noch zu tun", "als nächstes", "weiteres vorgehen",
 		"다음 단계", "남은 작업", "prochaines étapes", "prochaine étape", "reste à faire", "próximos pasos", "siguientes pasos", "siguiente paso", "следующие шаги", "следующий шаг", "осталось",
+	}
+	nextHeadStarts = []string{
+		"left before", "left to", "left for", "what is left", "what's left", "what remains", "remaining", "still to", "still open", "still missing", "next steps", "next step", "the next step",
+		"下一步", "接下来", "还剩", "剩下", "还需", "尚需", "次の", "残り", "残作業", "noch offen", "noch zu", "es fehlt", "nächste", "nächster", "남은", "다음", "reste", "prochaine", "falta", "pendiente", "осталось", "следующ",
 	}
 	nextOpeners = []string{
 		"next step is", "the next step is", "next steps are", "the next steps are", "next, ", "next i ", "next you ", "what remains is", "what is left is", "still to do", "still open", "remaining:",
@@ -38,8 +43,9 @@ var (
 )
 
 const (
-	maxNext      = 400 // UTF-16 units
+	maxNext      = 400 // UTF-16 units shown
 	maxNextItems = 3   // of a list
+	maxHeadWords = 8
 )
 
 // nextIn finds what an answer names as the next step, else the offer it closes
@@ -55,13 +61,17 @@ func nextIn(answer string) Next {
 			rest = listBelow(lines[i+1:])
 		}
 		if rest != "" {
-			return Next{Text: clipUnits(rest, maxNext)}
+			return Next{Text: rest}
 		}
 	}
 	for i := len(lines) - 1; i >= 0; i-- {
 		for _, s := range sentences(bare(lines[i])) {
-			if s = strings.TrimSpace(s); begins(s, nextOpeners) {
-				return Next{Text: clipUnits(s, maxNext)}
+			s = strings.TrimSpace(s)
+			if rest, ok := cutHead(s); ok && rest != "" {
+				return Next{Text: rest}
+			}
+			if begins(s, nextOpeners) {
+				return Next{Text: s}
 			}
 		}
 	}
@@ -78,7 +88,7 @@ func nextIn(answer string) Next {
 	for i, s := range last {
 		s = strings.TrimSpace(s)
 		if begins(s, offerOpeners) || ends(s, offerClosers) {
-			return Next{Text: clipUnits(strings.TrimSpace(strings.Join(last[i:], "")), maxNext), Offer: true}
+			return Next{Text: strings.TrimSpace(strings.Join(last[i:], "")), Offer: true}
 		}
 	}
 	return Next{}
@@ -156,7 +166,7 @@ func cutHead(l string) (rest string, ok bool) {
 			return rest, true
 		}
 	}
-	return "", false
+	return rest, colon && len(strings.Fields(head)) <= maxHeadWords && begins(head, nextHeadStarts)
 }
 
 // listBelow joins the first items of the list, or the lines of the paragraph,

@@ -145,31 +145,34 @@ func outcomeOf(result *transcript.Message) patchOutcome {
 	return patchApplied
 }
 
-// File is a file that the session changed by patches.
+// File is a file that the session changed.
 type File struct {
 	Path           string // relative to the working folder where it lies inside
 	MovedTo        string
-	Added, Removed int  // lines, of applied patches
-	Patches        int  // applied
-	Failed         int  // patches that failed after the last applied one: open work
-	New, Deleted   bool // as of the last applied patch
+	Added, Removed int    // lines, of applied patches
+	Patches        int    // applied
+	Failed         int    // patches that failed after the last applied one: open work
+	New, Deleted   bool   // as of the last applied patch
+	Shell          string // what wrote it from the shell last; empty: nothing
 	Turns          []int
 
-	last int // number of the last change, for order
+	last       int  // number of the last change, for order
+	afterPatch bool // Shell wrote after the last patch, failed ones included
 }
 
 // ledger gathers the changes of files.
 type ledger struct {
-	cwd   string
+	show  func(path string) string
 	files map[string]*File
 	n     int
 }
 
-func (l *ledger) add(c change, outcome patchOutcome, turn int) {
+// file returns the entry of a path, with the turn noted.
+func (l *ledger) file(path string, turn int) *File {
 	if l.files == nil {
 		l.files = make(map[string]*File)
 	}
-	path := clean(relative(c.path, l.cwd))
+	path = l.show(path)
 	f := l.files[path]
 	if f == nil {
 		f = &File{Path: path}
@@ -180,6 +183,12 @@ func (l *ledger) add(c change, outcome patchOutcome, turn int) {
 	if len(f.Turns) == 0 || f.Turns[len(f.Turns)-1] != turn {
 		f.Turns = append(f.Turns, turn)
 	}
+	return f
+}
+
+func (l *ledger) add(c change, outcome patchOutcome, turn int) {
+	f := l.file(c.path, turn)
+	f.afterPatch = false
 	switch outcome {
 	case patchApplied:
 		f.Patches++
@@ -189,11 +198,16 @@ func (l *ledger) add(c change, outcome patchOutcome, turn int) {
 		f.New = c.op == 'A' || f.New && c.op == 'U'
 		f.Deleted = c.op == 'D'
 		if c.movedTo != "" {
-			f.MovedTo = clean(relative(c.movedTo, l.cwd))
+			f.MovedTo = l.show(c.movedTo)
 		}
 	case patchFailed, patchOpen:
 		f.Failed++
 	}
+}
+
+func (l *ledger) shell(w written, turn int) {
+	f := l.file(w.path, turn)
+	f.Shell, f.afterPatch, f.Deleted = w.by, true, false
 }
 
 // list returns the files, most changed lines first.
@@ -222,12 +236,26 @@ func newest(files []File) []File {
 	return all
 }
 
-// relative takes the working folder off a path.
+// relative takes the working folder off a path. A path beside it, not far up,
+// gets dots; what lies elsewhere stays as it is.
 func relative(p, cwd string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	cwd = strings.TrimRight(strings.ReplaceAll(cwd, `\`, "/"), "/")
-	if cwd != "" && len(p) > len(cwd) && strings.EqualFold(p[:len(cwd)], cwd) && p[len(cwd)] == '/' {
-		p = p[len(cwd)+1:]
+	windows := len(cwd) > 1 && cwd[1] == ':'
+	same := func(a, b string) bool { return a == b || windows && strings.EqualFold(a, b) }
+	if cwd != "" && len(p) > len(cwd) && same(p[:len(cwd)], cwd) && p[len(cwd)] == '/' {
+		return strings.TrimPrefix(p[len(cwd)+1:], "./")
 	}
-	return strings.TrimPrefix(p, "./")
+	if cwd == "" || !strings.HasPrefix(p, "/") && !(len(p) > 2 && p[1] == ':' && p[2] == '/') {
+		return strings.TrimPrefix(p, "./")
+	}
+	to, from := strings.Split(p, "/"), strings.Split(cwd, "/")
+	n := 0
+	for n < len(from) && n < len(to)-1 && same(from[n], to[n]) {
+		n++
+	}
+	if up := len(from) - n; n >= 3 && up <= 2 {
+		return strings.Repeat("../", up) + strings.Join(to[n:], "/")
+	}
+	return p
 }

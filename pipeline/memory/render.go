@@ -3,6 +3,8 @@ package memory
 import (
 	"fmt"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -69,7 +71,8 @@ func Render(d Document, opt Options) ([]byte, error) {
 	if opt.Bare {
 		levels = levels[2:]
 	}
-	l := labelsOf(d.lang)
+	words := labelsOf(d.lang)
+	l := &words
 	var text string
 	for _, level := range levels {
 		// The hash is of a fixed length: the front matter's size is known
@@ -97,104 +100,154 @@ func Render(d Document, opt Options) ([]byte, error) {
 
 // body writes all below the front matter, in at most room units if that is
 // possible at all.
-func (d *Document) body(l labels, room int, direct bool) string {
+func (d *Document) body(l *labels, room int, direct bool) string {
 	head := d.head(l, room)
 	if direct {
 		return head + d.dialogue(l, room-units(head))
 	}
 	blocks := d.blocks(l)
-	left := room - units(head) - units(d.leftOut(l, room, len(d.Earlier)))
+	left := room - units(head) - units(d.leftOut(l, room, len(d.Earlier), d.Answers))
 	cut := func(q *Quote, limit int) string { return d.cutQuote(l, q, limit) }
-	// First round: each section its share, those that stand first before
-	// those that stand last. Second round: what remains, in the same order.
+	// First round: each section its share. Second round: what remains, in the
+	// order in which they stand, but the request and the work for it only up to
+	// reserved. Third round: they too.
 	total, shares := max(0, left), 0
 	for _, b := range blocks {
 		shares += b.share
 	}
 	sizes := make([]int, len(blocks))
-	for i, b := range blocks {
-		b.grow(min(left, total*b.share/max(shares, 1)), cut)
-		sizes[i] = units(b.render())
+	grow := func(i, limit int) {
+		left += sizes[i]
+		blocks[i].grow(l, min(left, limit), cut)
+		sizes[i] = units(blocks[i].render(l))
 		left -= sizes[i]
 	}
+	reserved := total * reservedShare / 1000
+	if room < roomy {
+		reserved, shares = total, 0 // little room: what stands first comes first
+	}
 	for i, b := range blocks {
-		b.grow(left+sizes[i], cut)
-		n := units(b.render())
-		left += sizes[i] - n
+		if shares > 0 {
+			grow(i, total*b.share/shares)
+		}
+	}
+	for i, b := range blocks {
+		limit := total
+		if b.first {
+			limit = reserved
+			reserved -= min(reserved, max(sizes[i], 0))
+		}
+		if limit > sizes[i] {
+			grow(i, limit)
+		}
+	}
+	for i := range blocks {
+		grow(i, total)
 	}
 	var s strings.Builder
 	s.WriteString(head)
-	hidden := len(d.Earlier)
+	hidden, answers := len(d.Earlier), d.Answers
 	for _, b := range blocks {
-		s.WriteString(b.render())
+		s.WriteString(b.render(l))
 		if b.heading == l.earlier {
 			hidden -= b.taken
 		}
+		if d.Final && b.quote != nil && !b.first && b.text != "" {
+			answers = d.Answers - 1
+		}
 	}
-	s.WriteString(d.leftOut(l, room, hidden))
+	s.WriteString(d.leftOut(l, room, hidden, answers))
 	return s.String()
 }
 
-// roomy is where the explaining lines are written in full.
-const roomy = 1500
-
-// head is the title, the frame and the state.
-func (d *Document) head(l labels, room int) string {
-	id := id8(d.Thread.ID)
-	title := inline(d.Title, maxTitle)
-	if room < roomy {
-		title = inline(d.Title, 60)
-	}
-	var s strings.Builder
-	s.WriteString("# " + fmt.Sprintf(l.docTitle, title) + "\n\n> " + l.frame + "\n")
-	if room >= roomy {
-		s.WriteString("> " + fmt.Sprintf(l.fetch, "`[tN]`", id, id) + "\n")
-	}
-	s.WriteString("\n## " + l.now + "\n\n- **" + fmt.Sprintf(l.state, stateOf(d.State, l)) + "**")
-	if !d.Thread.Updated.IsZero() {
-		s.WriteString(" " + fmt.Sprintf(l.since, d.Thread.Updated.In(d.loc).Format("2006-01-02 15:04 (-07:00)")))
-	}
-	if d.Thread.Turns > 0 {
-		s.WriteString(" " + turnMark(d.Thread.Turns))
-	}
-	s.WriteString("\n")
-	return s.String()
-}
+// reservedShare is what the request and the work for it may take of a document
+// before the other sections have what they need, per mille.
+const reservedShare = 400
 
 // leftOut is the last section; it always fits.
-func (d *Document) leftOut(l labels, room, earlier int) string {
-	answers := max(0, d.Answers-1)
-	s := "\n## " + l.left + "\n\n- " + fmt.Sprintf(l.leftCounts, d.Commands, answers, earlier)
-	if d.Thread.Turns > 0 {
-		last := fmt.Sprintf("t1-t%d", d.Thread.Turns)
-		if d.Thread.Turns == 1 {
-			last = "t1"
+func (d *Document) leftOut(l *labels, room, earlier, answers int) string {
+	var parts []string
+	for _, p := range [...]struct {
+		format string
+		n      int
+	}{{l.leftCommands, d.Commands}, {l.leftAnswers, answers}, {l.leftRequests, earlier}, {l.steers, d.Steers}} {
+		if p.n > 0 {
+			parts = append(parts, count(p.format, p.n))
 		}
-		s += fmt.Sprintf(" `get_omitted_original(\"%s\", \"%s\")`", id8(d.Thread.ID), last)
 	}
-	s += "\n"
-	if room >= roomy && d.Thread.Path != "" {
-		s += "- " + fmt.Sprintf(l.original, code(d.Thread.Path, 300)) + "\n"
+	if d.reasoned {
+		parts = append(parts, l.leftReasoning)
 	}
-	return s
+	s := ""
+	if d.Thread.Turns > 0 {
+		s = "- "
+		if len(parts) > 0 && room >= roomy {
+			s += strings.Join(parts, l.comma) + " → "
+		}
+		s += fmt.Sprintf("`get_omitted_original(\"%s\", \"%s\")`\n", id8(d.Thread.ID), turnRange(1, d.Thread.Turns))
+	}
+	if path := rolloutPath(d.Thread.Path); room >= roomy && path != "" && !d.Thread.Gone {
+		s += "- " + fmt.Sprintf(l.original, code(path, 300)) + "\n"
+	}
+	if s == "" {
+		return ""
+	}
+	return "\n## " + l.left + "\n\n" + s
+}
+
+func turnRange(from, to int) string {
+	if from == to {
+		return fmt.Sprintf("t%d", from)
+	}
+	return fmt.Sprintf("t%d-t%d", from, to)
+}
+
+// rolloutPath shortens the path of a rollout to what is the same in every
+// home.
+func rolloutPath(p string) string {
+	p = strings.ReplaceAll(p, `\`, "/")
+	for _, dir := range [...]string{"/.codex/", "/sessions/", "/archived_sessions/"} {
+		if i := strings.Index(p, dir); i >= 0 {
+			if dir == "/.codex/" {
+				return "~" + p[i:]
+			}
+			return "…" + p[i:]
+		}
+	}
+	return p
 }
 
 // minQuote is the least that is worth quoting, in units.
 const minQuote = 24
 
-// cutQuote sets q in quote lines of at most limit units. If it is cut, the
-// last line says how much is missing and how to get it.
-func (d *Document) cutQuote(l labels, q *Quote, limit int) string {
+// cutQuote sets q in quote lines of at most limit units. What is cut is cut
+// from the middle: the end of a request is often what it asks, that of an
+// answer what comes next. A line in its place says how much is missing and how
+// to get it.
+func (d *Document) cutQuote(l *labels, q *Quote, limit int) string {
 	if full := quote(q.Text); units(full) <= limit {
 		return full
 	}
 	text := strings.TrimSpace(q.Text)
 	total := units(text)
 	mark := func(n int) string { return "\n> " + fmt.Sprintf(l.cut, n, id8(d.Thread.ID), q.Turn) }
-	lo, hi := 0, min(total, max(0, limit))
+	tail := ""
+	if limit >= tailFrom {
+		tail = lastUnits(text, limit/4)
+		if i := strings.IndexAny(tail, " \n。，、"); i >= 0 && i < len(tail)/2 {
+			_, n := utf8.DecodeRuneInString(tail[i:])
+			tail = tail[i+n:]
+		}
+		tail = strings.TrimSpace(tail)
+	}
+	behind := ""
+	if tail != "" {
+		behind = "\n" + quote(tail)
+	}
+	lo, hi := 0, min(total-units(tail), max(0, limit))
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
-		if units(quote(cutUnits(text, mid)))+units(mark(total)) <= limit {
+		if units(quote(cutUnits(text, mid)))+units(mark(total))+units(behind) <= limit {
 			lo = mid
 		} else {
 			hi = mid - 1
@@ -205,15 +258,31 @@ func (d *Document) cutQuote(l labels, q *Quote, limit int) string {
 	}
 	kept := cutUnits(text, lo)
 	// End at a word, if one ends near.
-	if i := strings.LastIndexAny(kept, " \n。，"); i > len(kept)*3/4 {
-		kept = kept[:i]
+	if i := strings.LastIndexAny(kept, " \n。，、"); i > len(kept)*3/4 {
+		_, n := utf8.DecodeRuneInString(kept[i:])
+		kept = strings.TrimSpace(kept[:i+n])
 	}
-	return quote(kept) + mark(total-units(kept))
+	return quote(kept) + mark(total-units(kept)-units(tail)) + behind
+}
+
+// tailFrom is the room from which on a cut quote keeps its end too, in units.
+const tailFrom = 400
+
+// lastUnits returns the longest end of s of at most n units.
+func lastUnits(s string, n int) string {
+	for i := len(s); i > 0; {
+		r, size := utf8.DecodeLastRuneInString(s[:i])
+		if n -= max(1, utf16.RuneLen(r)); n < 0 {
+			return s[i:]
+		}
+		i -= size
+	}
+	return s
 }
 
 // dialogue writes what was said, whole turns; if not all fit, the newest, and
 // one note for the rest.
-func (d *Document) dialogue(l labels, room int) string {
+func (d *Document) dialogue(l *labels, room int) string {
 	var turns []string // each all of a turn
 	var numbers, tokens []int
 	for i := range d.said {
@@ -224,7 +293,7 @@ func (d *Document) dialogue(l labels, room int) string {
 		}
 		text := strings.TrimSpace(m.Text)
 		if m.Images > 0 {
-			text = strings.TrimSpace(text + "\n[" + fmt.Sprintf(l.images, m.Images) + "]")
+			text = strings.TrimSpace(text + "\n[" + count(l.images, m.Images) + "]")
 		}
 		if text == "" {
 			continue
@@ -237,26 +306,31 @@ func (d *Document) dialogue(l labels, room int) string {
 		tokens[len(tokens)-1] += m.Tokens
 	}
 	heading := "\n## " + l.dialogue + "\n"
-	end := d.leftOut(l, room, 0)
+	end := d.leftOut(l, room, 0, 0)
 	room -= units(heading) + units(end)
 	sum := 0
 	for _, t := range turns {
 		sum += units(t)
+	}
+	noteOf := func(n, lost int) string {
+		if n == 0 {
+			return ""
+		}
+		return "\n> " + count(l.earlierTurns, n, lost, l.clip(d.said[0].Text, 120), id8(d.Thread.ID), turnRange(numbers[0], numbers[n-1])) + "\n"
 	}
 	note, start, lost := "", 0, 0
 	for start < len(turns) && sum+units(note) > room {
 		sum -= units(turns[start])
 		lost += tokens[start]
 		start++
-		oldest := ""
-		if len(d.said) > 0 {
-			oldest = inline(d.said[0].Text, 120)
-		}
-		note = "\n> " + fmt.Sprintf(l.earlierTurns, start, lost, oldest, id8(d.Thread.ID), numbers[0], numbers[start-1]) + "\n"
+		note = noteOf(start, lost)
 	}
 	rest := strings.Join(turns[start:], "")
-	if rest == "" && len(turns) > 0 {
+	if n := len(turns); rest == "" && n > 0 {
 		// Not even one turn fits: what is asked, cut, rather than nothing.
+		if numbers[n-1] == d.Request.Turn {
+			note = noteOf(n-1, lost-tokens[n-1])
+		}
 		title := "\n### " + turnMark(d.Request.Turn) + " " + l.user + "\n\n"
 		if cut := d.cutQuote(l, &d.Request, room-units(note)-units(title)-1); cut != "" {
 			rest = title + cut + "\n"

@@ -9,37 +9,48 @@ import (
 )
 
 // block is a section that can be made smaller: a list loses whole items from
-// its end, a quote is cut and says by how much.
+// one end, a quote is cut and says by how much.
 type block struct {
 	heading string
 	lead    string // a line above the items, shown with the first of them
-	items   []string
-	more    string // format of the line for what a list lost
-	total   int    // items there are, of which items are the first
+	items   []item
+	newest  bool // the last items are the ones to keep
 	quote   *Quote
-	share   int // of the budget in the first round, per mille
+	share   int  // of the budget in the first round, per mille
+	first   bool // part of what is reserved: the request and the work for it
+	max     int  // items shown at most
 
 	taken int    // items shown
 	text  string // quote shown, as rendered
 }
 
-// empty tells that the block has nothing to show, now.
-func (b *block) empty() bool { return b.taken == 0 && b.text == "" }
+// item is a line of a list.
+type item struct {
+	line string
+	turn int // it is from, 0: its line says more
+}
 
-func (b *block) render() string {
-	if b.empty() {
+func (b *block) render(l *labels) string {
+	if b.taken == 0 && b.text == "" {
 		return ""
 	}
 	var s strings.Builder
 	s.WriteString("\n## " + b.heading + "\n\n")
 	if b.lead != "" {
-		s.WriteString(b.lead + "\n")
+		s.WriteString(b.lead + "\n\n")
 	}
-	for _, it := range b.items[:b.taken] {
-		s.WriteString(it + "\n")
+	shown, hidden := b.items[:b.taken], b.items[b.taken:]
+	if b.newest {
+		shown, hidden = b.items[len(b.items)-b.taken:], b.items[:len(b.items)-b.taken]
+		if len(hidden) > 0 {
+			s.WriteString("- " + fmt.Sprintf(l.before, len(hidden)) + span(hidden) + "\n")
+		}
 	}
-	if n := b.total - b.taken; n > 0 && b.taken > 0 {
-		s.WriteString("- " + fmt.Sprintf(b.more, n) + "\n")
+	for _, it := range shown {
+		s.WriteString(it.line + "\n")
+	}
+	if len(hidden) > 0 && b.taken > 0 && !b.newest {
+		s.WriteString("- " + fmt.Sprintf(l.more, len(hidden)) + span(hidden) + "\n")
 	}
 	if b.text != "" {
 		s.WriteString(b.text + "\n")
@@ -47,18 +58,38 @@ func (b *block) render() string {
 	return s.String()
 }
 
+// span names the turns that items are from.
+func span(items []item) string {
+	from, to := 0, 0
+	for _, it := range items {
+		if it.turn > 0 && (from == 0 || it.turn < from) {
+			from = it.turn
+		}
+		to = max(to, it.turn)
+	}
+	switch {
+	case to == 0:
+		return ""
+	case from == to:
+		return " " + turnMark(to)
+	}
+	return " [t" + strconv.Itoa(from) + "-t" + strconv.Itoa(to) + "]"
+}
+
 // grow makes the block as large as limit UTF-16 units allow.
-func (b *block) grow(limit int, cut func(q *Quote, limit int) string) {
+func (b *block) grow(l *labels, limit int, cut func(q *Quote, limit int) string) {
 	if b.quote != nil {
 		b.text = ""
-		head := units("\n## "+b.heading+"\n\n") + units(b.lead) + 2
-		b.text = cut(b.quote, limit-head)
+		b.text = cut(b.quote, limit-units("\n## "+b.heading+"\n\n")-1)
 		return
 	}
 	lo, hi := 0, len(b.items)
+	if b.max > 0 {
+		hi = min(hi, b.max)
+	}
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
-		if b.taken = mid; units(b.render()) <= limit {
+		if b.taken = mid; units(b.render(l)) <= limit {
 			lo = mid
 		} else {
 			hi = mid - 1
@@ -67,86 +98,98 @@ func (b *block) grow(limit int, cut func(q *Quote, limit int) string) {
 	b.taken = lo
 }
 
-// maxItems bounds a list before it is fitted; more is never read.
-const maxItems = 80
+// Bounds of lists: more is never read.
+const (
+	maxItems  = 80
+	maxChecks = 12
+	maxErrors = 10
+	maxAgents = 12
+)
 
 // blocks returns the sections in the order of what the next agent needs
 // first.
-func (d *Document) blocks(l labels) []*block {
+func (d *Document) blocks(l *labels) []*block {
 	var out []*block
-	list := func(heading string, share, total int, items []string) *block {
-		b := &block{heading: heading, items: items, more: l.more, share: share, total: max(total, len(items))}
+	list := func(heading string, share int, items []item) *block {
+		b := &block{heading: heading, items: items, share: share, max: maxItems}
 		if len(items) > 0 {
 			out = append(out, b)
 		}
 		return b
 	}
-	said := func(heading string, share int, q Quote) {
+	said := func(heading string, share int, q Quote) *block {
+		b := &block{heading: heading, quote: &q, share: share}
 		if q.Images > 0 {
-			q.Text += "\n[" + fmt.Sprintf(l.images, q.Images) + "]"
+			q.Text = strings.TrimSpace(q.Text + "\n[" + count(l.images, q.Images) + "]")
 		}
 		if strings.TrimSpace(q.Text) != "" {
-			out = append(out, &block{heading: heading, quote: &q, share: share})
+			out = append(out, b)
 		}
+		return b
 	}
 
 	asked := l.lastRequest
-	if d.State == transcript.StateAnswered {
+	switch {
+	case d.Task:
+		asked = l.task
+	case !d.unfinished() || d.Standing == StandingDone || d.Accepted > 0:
 		asked = l.asked
 	}
-	said(fmt.Sprintf(asked, turnMark(d.Request.Turn)), 250, d.Request)
-	if d.State != transcript.StateAnswered && d.Request.Turn > 0 {
-		done := d.doneItems()
-		if len(done) == 0 {
-			done = []string{"- " + l.nothingRecorded}
+	said(fmt.Sprintf(asked, turnMark(d.Request.Turn)), 250, d.Request).first = true
+	if d.unfinished() && d.Request.Turn > 0 {
+		since := d.Request.Turn
+		if d.Accepted > 0 {
+			since = d.Accepted
 		}
-		list(fmt.Sprintf(l.unfinished, turnMark(d.Request.Turn)), 150, 0, done)
+		b := list(fmt.Sprintf(l.unfinished, turnMark(since)), 150, d.doneItems(l))
+		b.first, b.newest = true, true
 	}
 	if len(d.Plan) > 0 {
-		list(fmt.Sprintf(l.planCurrent, turnMark(d.PlanOf)), 120, 0, d.planItems())
+		list(fmt.Sprintf(l.planCurrent, turnMark(d.PlanOf)), 120, d.planItems(l))
 	} else if d.PlanAge > 0 {
-		list(l.plan, 60, 0, []string{"- " + fmt.Sprintf(l.planStale, d.PlanAge, turnMark(d.PlanOf))})
+		list(l.plan, 60, []item{{"- " + count(l.planStale, d.PlanAge, turnMark(d.PlanOf)), d.PlanOf}})
 	}
-	list(l.rules, 120, len(d.Rules), quoteItems(d.Rules, 240))
+	list(l.rules, 120, quoteItems(l, d.Rules, ruleMax))
 	if d.summary != nil {
-		list(fmt.Sprintf(l.notes, inline(d.summary.Model, 60)), 150, 0, d.summaryItems(l))
+		list(fmt.Sprintf(l.notes, inline(d.summary.Model, 60)), 150, d.summaryItems(l))
 	}
-	list(l.files, 130, len(d.Files), d.fileItems(l))
-	checks := list(l.checks, 100, len(d.Checks), d.checkItems(l))
+	list(l.files, 130, d.fileItems(l))
+	checks := list(l.checks, 100, d.checkItems(l))
+	checks.max = maxChecks
 	if d.afterChecks > 0 {
-		checks.lead = "**" + fmt.Sprintf(l.afterEdit, turnMark(d.Checks[0].Turn)) + "** " + turnMark(d.afterChecks) + "\n"
+		checks.lead = "**" + fmt.Sprintf(l.afterEdit, turnMark(d.Checks[0].Turn), turnMark(d.afterChecks)) + "**"
 	}
-	list(l.errors, 80, len(d.Errors), d.errorItems(l))
+	list(l.errors, 80, d.errorItems(l)).max = maxErrors
+	list(l.agents, 60, d.agentItems(l)).max = maxAgents
 	heading := l.answer
-	if d.Answer.Turn < d.Request.Turn {
+	switch {
+	case !d.Final:
+		heading = l.remarkOnly
+	case d.Answer.Turn < d.Request.Turn:
 		heading = l.lastAnswer
 	}
 	said(fmt.Sprintf(heading, turnMark(d.Answer.Turn)), 200, d.Answer)
-	b := list(l.earlier, 120, len(d.Earlier), quoteItems(d.Earlier, 160))
-	if d.Steers > 0 && len(b.items) > 0 {
-		b.lead = "(" + fmt.Sprintf(l.steers, d.Steers) + ")\n"
-	}
+	list(l.earlier, 120, quoteItems(l, d.Earlier, 200))
 	return out
 }
 
-func quoteItems(qs []Quote, n int) []string {
-	var out []string
-	for i, q := range qs {
-		if i == maxItems {
-			break
+func quoteItems(l *labels, qs []Quote, n int) []item {
+	var out []item
+	for _, q := range qs {
+		text := q.Text
+		if q.Images > 0 {
+			text += " [" + count(l.images, q.Images) + "]"
 		}
-		text := inline(q.Text, n)
-		if text == "" {
-			continue
+		if strings.TrimSpace(text) != "" {
+			out = append(out, item{"- " + l.cite(text, n) + " " + turnMark(q.Turn), q.Turn})
 		}
-		out = append(out, "- “"+text+"” "+turnMark(q.Turn))
 	}
 	return out
 }
 
 // doneItems lists the steps of the unfinished turn; a step made again is one
 // line with the newest outcome.
-func (d *Document) doneItems() []string {
+func (d *Document) doneItems(l *labels) []item {
 	var order []string
 	last := make(map[string]Step)
 	tries := make(map[string]int)
@@ -157,23 +200,32 @@ func (d *Document) doneItems() []string {
 		tries[s.Text]++
 		last[s.Text] = s
 	}
-	var out []string
+	var out []item
 	for _, text := range order {
 		s := last[text]
-		line := "- " + code(text, maxCommand) + " → " + s.Outcome
+		line := "- " + d.code(text, maxCommand, l) + " → " + s.Outcome
 		if n := tries[text]; n > 1 {
 			line += " (×" + strconv.Itoa(n) + ")"
 		}
-		out = append(out, line+" "+turnMark(s.Turn))
+		out = append(out, item{line + " " + turnMark(s.Turn), s.Turn})
 	}
-	if len(out) > maxItems {
-		out = out[len(out)-maxItems:]
+	if d.Looked > 0 {
+		out = append(out, item{"- " + count(l.looked, d.Looked) + " " + turnMark(d.LookedTurn), d.LookedTurn})
+	}
+	if d.Remark.Text != "" {
+		out = append(out, item{"- " + fmt.Sprintf(l.remark, l.cite(d.Remark.Text, 300)) + " " + turnMark(d.Remark.Turn), d.Remark.Turn})
+	}
+	if len(out) == 0 {
+		out = []item{{"- " + l.nothingRecorded, 0}}
 	}
 	return out
 }
 
-func (d *Document) planItems() []string {
-	var out []string
+func (d *Document) planItems(l *labels) []item {
+	if openSteps(d.Plan) == 0 {
+		return []item{{"- " + fmt.Sprintf(l.planDone, len(d.Plan)), 0}}
+	}
+	var out []item
 	for _, s := range d.Plan {
 		box := "[ ]"
 		switch s.Status {
@@ -182,38 +234,35 @@ func (d *Document) planItems() []string {
 		case "in_progress":
 			box = "[~]"
 		}
-		out = append(out, "- "+box+" "+inline(s.Step, 240))
+		out = append(out, item{"- " + box + " " + l.clip(s.Step, 240), 0})
 	}
 	return out
 }
 
-func (d *Document) summaryItems(l labels) []string {
+func (d *Document) summaryItems(l *labels) []item {
 	s := d.summary
-	var out []string
+	var out []item
 	if s.Goal != "" {
-		out = append(out, "- "+l.goal+": "+inline(s.Goal, 300))
+		out = append(out, item{"- " + l.goal + ": " + l.clip(s.Goal, 300), 0})
 	}
 	for _, part := range [...]struct {
 		word  string
 		notes []Note
-	}{{l.next, s.Next}, {l.open, s.Open}, {l.decisions, s.Decisions}, {l.tried, s.Tried}, {l.learned, s.Learned}} {
+	}{{l.next, s.Next}, {l.todo, s.Open}, {l.decisions, s.Decisions}, {l.tried, s.Tried}, {l.learned, s.Learned}} {
 		for _, n := range part.notes {
-			line := "- " + part.word + ": " + inline(n.Text, 300)
+			line := "- " + part.word + ": " + l.clip(n.Text, 300)
 			if n.Turn > 0 {
 				line += " " + turnMark(n.Turn)
 			}
-			out = append(out, line)
+			out = append(out, item{line, n.Turn})
 		}
 	}
 	return out
 }
 
-func (d *Document) fileItems(l labels) []string {
-	var out []string
+func (d *Document) fileItems(l *labels) []item {
+	var out []item
 	for i := range d.Files {
-		if i == maxItems {
-			break
-		}
 		f := &d.Files[i]
 		line := "- " + code(f.Path, 200)
 		if f.MovedTo != "" {
@@ -223,19 +272,26 @@ func (d *Document) fileItems(l labels) []string {
 		if f.Failed > 0 {
 			line += ", **" + l.failed + "**"
 		}
+		if f.Shell != "" {
+			word := l.byShell
+			if f.afterPatch && f.Patches+f.Failed > 0 {
+				word = l.thenShell
+			}
+			line += ", " + fmt.Sprintf(word, code(f.Shell, 20))
+		}
 		turns := f.Turns
 		if len(turns) > 6 {
 			turns = turns[len(turns)-6:]
 		}
-		out = append(out, line+" "+turnMark(turns...))
+		out = append(out, item{line + " " + turnMark(turns...), f.Turns[len(f.Turns)-1]})
 	}
 	return out
 }
 
 // figures tells how much of a file was changed.
-func (f *File) figures(l labels) string {
+func (f *File) figures(l *labels) string {
 	s := ""
-	if f.Patches > 0 {
+	if f.Patches > 0 && (!f.Deleted || f.Added+f.Removed > 0) {
 		s += " +" + strconv.Itoa(f.Added) + " −" + strconv.Itoa(f.Removed)
 	}
 	if f.Deleted {
@@ -246,50 +302,63 @@ func (f *File) figures(l labels) string {
 	return s
 }
 
-func (d *Document) checkItems(l labels) []string {
-	var out []string
+func (d *Document) checkItems(l *labels) []item {
+	var out []item
 	for i := range d.Checks {
-		if i == 12 {
-			break
-		}
 		c := &d.Checks[i]
-		line := "- " + code(c.Command, maxCommand) + " → "
-		switch {
-		case c.HiddenBy != "":
-			line += fmt.Sprintf(l.hidden, code(c.HiddenBy, 20))
-		case c.HasExit:
-			line += fmt.Sprintf(l.exit, c.Exit)
-		default:
-			line += l.noResult
-		}
+		line := "- " + d.code(c.Command, maxCommand, l) + " → " + outcomeWord(c.outcome, c.Exit, c.HiddenBy, l)
 		if c.LastLine != "" {
-			line += ", " + code(c.LastLine, maxLine)
+			line += ", " + d.code(c.LastLine, maxLine, l)
 		}
-		out = append(out, line+" "+turnMark(c.Turn))
+		out = append(out, item{line + " " + turnMark(c.Turn), c.Turn})
 	}
 	return out
 }
 
-func (d *Document) errorItems(l labels) []string {
-	var out []string
-	if d.Error != "" {
-		out = append(out, "- "+code(d.Error, 240)+" "+turnMark(d.Thread.Turns))
-	}
+func (d *Document) errorItems(l *labels) []item {
+	var out []item
 	for i := range d.Errors {
-		if i == 8 {
-			break
-		}
 		e := &d.Errors[i]
-		line := "- " + code(e.Command, maxCommand) + " → " + fmt.Sprintf(l.exit, e.Exit)
+		line := "- " + d.code(e.Command, maxCommand, l) + " → " + fmt.Sprintf(l.exit, e.Exit)
 		if e.Line != "" {
-			line += ", " + code(e.Line, maxLine)
+			line += ", " + d.code(e.Line, maxLine, l)
 		}
-		out = append(out, line+" "+turnMark(e.Turn))
+		if e.Missing {
+			line += ", " + l.missing
+		}
+		line += " " + turnMark(e.Turn)
+		if e.Instead != "" {
+			line += "; " + fmt.Sprintf(l.instead, d.code(e.Instead, maxCommand, l)) + " " + turnMark(e.InsteadTurn)
+		}
+		out = append(out, item{line, e.Turn})
 	}
 	return out
 }
 
-func patchWord(o patchOutcome, l labels) string {
+func (d *Document) agentItems(l *labels) []item {
+	var out []item
+	for _, a := range d.Agents {
+		word := l.agentTask
+		if a.Report {
+			word = l.agentReport
+		}
+		out = append(out, item{"- " + fmt.Sprintf(word, l.cite(a.Text, 240)) + " " + turnMark(a.Turn), a.Turn})
+	}
+	return out
+}
+
+// code sets text as code; a cut says how much is missing.
+func (d *Document) code(s string, n int, l *labels) string {
+	s = oneLine(s)
+	total := units(s)
+	if total <= n {
+		return code(s, n)
+	}
+	kept := strings.TrimRight(cutUnits(s, n), " ")
+	return code(kept, n) + fmt.Sprintf(l.cutLine, total-units(kept))
+}
+
+func patchWord(o patchOutcome, l *labels) string {
 	switch o {
 	case patchApplied:
 		return l.applied
@@ -301,14 +370,30 @@ func patchWord(o patchOutcome, l labels) string {
 	return ""
 }
 
-func exitWord(cmd string, result *transcript.Message, l labels) string {
-	switch h := hiddenBy(cmd); {
-	case result == nil:
-		return l.noResult
-	case h != "":
-		return fmt.Sprintf(l.hidden, code(h, 20))
-	case result.HasExit:
-		return fmt.Sprintf(l.exit, result.ExitCode)
+func exitWord(cmd string, result *transcript.Message, l *labels) string {
+	exit := 0
+	if result != nil {
+		exit = result.ExitCode
+	}
+	return outcomeWord(outcomeOfRun(result), exit, hiddenBy(clean(cmd)), l)
+}
+
+func outcomeWord(o outcome, exit int, hidden string, l *labels) string {
+	switch o {
+	case outcomeExit:
+		if hidden != "" {
+			return fmt.Sprintf(l.hidden, code(hidden, 20))
+		}
+		return fmt.Sprintf(l.exit, exit)
+	case outcomeNoExit:
+		return l.noExit
+	case outcomeRunning:
+		return l.running
+	case outcomeTimeout:
+		return l.timedOut
+	case outcomeAborted:
+		return l.aborted
+	case outcomeNone:
 	}
 	return l.noResult
 }
