@@ -126,31 +126,6 @@ func (p *placed) Put(ctx context.Context, a Artifact) (Receipt, error) {
 	return putOwn(root, path.Join(dir, name), a, r)
 }
 
-// Look tells beforehand whether Put has a place for the artifact, which needs
-// neither name nor data yet: the state is StateNone or StateWritten. It writes
-// nothing.
-func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
-	r := Receipt{Sink: p.name, ThreadID: a.ThreadID, Path: a.Last.Path, State: StateWritten}
-	if err := ctx.Err(); err != nil {
-		return Receipt{}, fmt.Errorf("look for a place: %w", err)
-	}
-	if p.file != nil && a.Last.Path != "" {
-		at, _, err := p.locate(a.Last.Path)
-		if err != nil {
-			return Receipt{}, fmt.Errorf("look for %q: %w", a.Last.Path, err)
-		}
-		if at.there() {
-			return r, nil
-		}
-	}
-	if p.file != nil {
-		if at, ok := p.find(a.Workspace, a.Cwd); ok && at.there() {
-			return r, nil
-		}
-	}
-	return Receipt{Sink: p.name, ThreadID: a.ThreadID, State: StateNone}, nil
-}
-
 // where gives the place of a thread's file and its name there. The file stays
 // where the receipt says as long as the consumer is there.
 func (p *placed) where(a Artifact) (at place, name string, found bool, err error) {

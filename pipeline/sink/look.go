@@ -1,0 +1,98 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Look tells beforehand what Put would do with the artifact, which needs no data
+// yet, and writes nothing: StateNone without a place, else the path of the file
+// and StateWritten, or StateEdited if it is somebody's own. Without a name it
+// tells only of the place.
+func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
+	r := Receipt{Sink: p.name, ThreadID: a.ThreadID, State: StateNone}
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, fmt.Errorf("look for the place of %s: %w", a.Name, err)
+	}
+	if p.file == nil {
+		return r, nil
+	}
+	if a.Name == "" && a.Last.Path == "" {
+		if at, found := p.find(a.Workspace, a.Cwd); found && at.there() {
+			r.State = StateWritten
+		}
+		return r, nil
+	}
+	at, name, found, err := p.where(a)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("look for the place of %q: %w", a.Name, err)
+	}
+	if !found {
+		return r, nil
+	}
+	root, err := os.OpenRoot(at.root)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("look for the place of %s: %w", a.Name, err)
+	}
+	defer func() { _ = root.Close() }()
+	dir := path.Join(at.dir, p.sub)
+	if a.Last.Path == "" {
+		had, err := hadIn(root, dir, name, a.ThreadID)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("look for an earlier document: %w", err)
+		}
+		if had != "" {
+			name = had
+		}
+	}
+	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
+	r.State, err = lookOwn(root, path.Join(dir, name), a)
+	return r, err
+}
+
+// Look tells beforehand what Put would do with the artifact, as that of the
+// other sinks does.
+func (d *Drop) Look(ctx context.Context, a Artifact) (Receipt, error) {
+	r := Receipt{Sink: d.Name(), ThreadID: a.ThreadID, Path: a.Last.Path, State: StateWritten}
+	if err := ctx.Err(); err != nil {
+		return Receipt{}, fmt.Errorf("look for the place of %s: %w", a.Name, err)
+	}
+	if a.Name == "" && r.Path == "" {
+		return r, nil
+	}
+	if r.Path == "" {
+		r.Path = path.Join(projectsDir, ProjectDir(a.Workspace), a.Name)
+		had, err := d.had(a)
+		if err != nil {
+			return Receipt{}, fmt.Errorf("look for an earlier document: %w", err)
+		}
+		if had != "" {
+			r.Path = had
+		}
+	}
+	if err := checkPath(r.Path); err != nil {
+		return Receipt{}, fmt.Errorf("look for the place of %q: %w", r.Path, err)
+	}
+	var err error
+	r.State, err = lookOwn(d.root, r.Path, a)
+	return r, err
+}
+
+// lookOwn tells whether a file that putOwn would write is somebody else's by
+// now. Whether its bytes change is not looked at.
+func lookOwn(root *os.Root, name string, a Artifact) (State, error) {
+	if a.Last.State == StateEdited {
+		return StateEdited, nil
+	}
+	old, found, err := readRegular(root, name)
+	if err != nil {
+		return 0, fmt.Errorf("read what was put: %w", err)
+	}
+	if found && hashOf(old) != a.Last.Hash && !proves(old, a.ThreadID) {
+		return StateEdited, nil
+	}
+	return StateWritten, nil
+}
