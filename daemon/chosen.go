@@ -67,7 +67,7 @@ func (o Options) allConsumers() []sink.Consumer {
 	if o.consumers != nil {
 		return o.consumers
 	}
-	return nil
+	return sink.Consumers()
 }
 
 // placeEvery is how often a place is looked for where there was none.

@@ -452,6 +452,9 @@ func (o *outlet) info() SinkInfo {
 		if f.Problem != "" {
 			i.Problems = append(i.Problems, f.Path+": "+f.Problem)
 		}
+		if f.Note != "" {
+			i.Problems = append(i.Problems, f.Note)
+		}
 	}
 	return i
 }

@@ -277,7 +277,7 @@ func (o *outlet) document(ctx context.Context, v pipeline.View) (data []byte, er
 // artifact is a thread's document without its text.
 func (o *outlet) artifact(t transcript.Thread, last store.Receipt) sink.Artifact {
 	a := sink.Artifact{ThreadID: t.ID, Workspace: rootOf(t.Cwd), Cwd: t.Cwd}
-	if o.name == dropName {
+	if _, ok := o.sink.(*sink.Drop); ok {
 		a.Workspace = pipeline.RedactText(t.Workspace) // it is shown there, and looked for nowhere
 	}
 	if last.Name != "" {
@@ -305,11 +305,10 @@ func (o *outlet) takes(ctx context.Context, id string, rev int64, last store.Rec
 	if err != nil || choices.Within(o.said.Off, t.Cwd) {
 		return false, err
 	}
-	l, ok := o.sink.(looker)
-	if !ok || t.Turns == 0 {
+	if _, ok := o.sink.(looker); !ok || t.Turns == 0 {
 		return true, nil
 	}
-	r, err := l.Look(ctx, o.artifact(t, last))
+	r, err := o.look(ctx, t, last)
 	if err != nil || r.State != sink.StateNone {
 		return err == nil, err
 	}

@@ -120,17 +120,17 @@ func (o *outlet) past(ctx context.Context, receipts map[string]store.Receipt, no
 	if err != nil {
 		return nil, err
 	}
+	policy := o.policy()
 	folders := map[string][]sink.Kept{}
 	for _, t := range threads {
 		if r := receipts[t.ID]; r.Name != "" && r.Managed {
 			dir := path.Dir(r.Name)
-			if o.name == dropName {
+			if policy.Live {
 				dir = "" // its numbers are of all of it
 			}
 			folders[dir] = append(folders[dir], sink.Kept{Receipt: putReceipt(r), Updated: t.Updated, Gone: gone[t.ID], Pinned: o.p.pinned(t.ID)})
 		}
 	}
-	policy := o.policy()
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
 		remove = append(remove, sink.Retain(folders[dir], now, policy)...)
 	}

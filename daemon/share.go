@@ -277,6 +277,9 @@ func (o *outlet) shareGroup(ctx context.Context, s sink.Sharer, g group, now tim
 		return again, errors.Join(err, kErr)
 	}
 	for _, f := range files {
+		if f.Note != "" && !slices.ContainsFunc(q.Last, func(g sink.SharedFile) bool { return g.Path == f.Path && g.Note == f.Note }) {
+			o.p.e.log.Warn("a shared file", "sink", o.name, "note", f.Note)
+		}
 		if !f.Again.IsZero() && (again.IsZero() || f.Again.Before(again)) {
 			again = f.Again
 		}
