@@ -23,7 +23,7 @@ const healing = "the daemon is making it anew, ask again in a few seconds"
 func cacheFault(c config.Config, running bool, err error) fault {
 	f := fault{name: "cache", what: err.Error()}
 	if errors.Is(err, store.ErrNone) {
-		f.what = "there is none yet at " + c.DB()
+		f.what = "there is no cache yet at " + c.DB()
 	}
 	_, f.fix = classify(err)
 	switch {
