@@ -16,7 +16,8 @@ import (
 
 // MemoryRequest says how a hand-off document is wanted.
 type MemoryRequest struct {
-	Units    int            // UTF-16 units it may have; 0: standard, or by Target
+	Units    int            // UTF-16 units it may have; 0: by Budget
+	Budget   memory.Budget  // 0: standard, or by Target. Direct is for a target that takes all of it; another gets full
 	Target   string         // model it is for; empty: any
 	Bare     bool           // without front matter
 	Location *time.Location // for dates; nil: UTC
@@ -30,7 +31,7 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 		return nil, err
 	}
 	in.NoSummary, in.Location = "none asked for", q.Location
-	opt := memory.Options{Units: q.Units, Bare: q.Bare}
+	opt := memory.Options{Budget: q.Budget, Units: q.Units, Bare: q.Bare}
 	if q.Target == "" {
 		ts := p.targets.Load()
 		for _, i := range ts.shown {
@@ -39,7 +40,7 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 	} else {
 		d := p.Decide(v.Thread, q.Target, decide.Options{})
 		in.Decisions = []decide.Decision{d}
-		if q.Units == 0 {
+		if q.Units == 0 && (q.Budget == 0 || q.Budget == memory.BudgetDirect) {
 			opt.Budget, opt.Direct = memory.BudgetFull, d.Verdict == decide.Direct
 		}
 	}

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/memory"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -18,7 +20,9 @@ import (
 type showFlags struct {
 	format string
 	model  string
-	budget int
+	budget string
+	size   memory.Budget // of budget, if it is a name
+	tokens int           // of budget, if it is a number
 	file   string
 }
 
@@ -34,14 +38,21 @@ func newShowCommand(a *app) *cobra.Command {
   original   the exact text of every message, nothing taken out
 
 --budget counts tokens in the encoding that "tokens --model M" counts with, of
---model or without one o200k_base.
+--model or without one o200k_base; or it names a size:
+
+  brief      1,200 characters
+  standard   5,000 characters, what memory files have
+  full       20,000 characters
+  direct     the whole dialogue, word for word; with --model only if that
+             model takes the session as it is, else full
 
 Exit codes: 0 printed, 1 the budget holds nothing, 2 wrong usage, 10 no cache and no Codex home, 12 no such session.`,
 		Example:           "  session-migrator show latest\n  session-migrator show 0199a213 --format messages --json",
 		Args:              args(1, 1, "one SESSION"),
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := f.validate(cmd); err != nil {
+			var err error
+			if f, err = f.validated(cmd); err != nil {
 				return err
 			}
 			return runShow(cmd.Context(), a, given[0], f)
@@ -50,26 +61,33 @@ Exit codes: 0 printed, 1 the budget holds nothing, 2 wrong usage, 10 no cache an
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "memory", "memory, messages or original")
 	fl.StringVarP(&f.model, "model", "m", "", "memory: cut to what this model can take")
-	fl.IntVar(&f.budget, "budget", 0, "memory: tokens it may have")
+	fl.StringVar(&f.budget, "budget", "", "memory: `N` tokens, or brief, standard, full, direct")
 	fl.StringVarP(&f.file, "output", "o", "", "write to a file")
 	completes(cmd, "model", a.completeModels)
 	choice(cmd, "format", "memory", "messages", "original")
+	choice(cmd, "budget", "brief", "standard", "full", "direct")
 	return cmd
 }
 
-func (f showFlags) validate(cmd *cobra.Command) error {
+// validated gives the flags with the budget read.
+func (f showFlags) validated(cmd *cobra.Command) (showFlags, error) {
 	if !oneOf(f.format, "memory", "messages", "original") {
-		return usagef("--format %q; give memory, messages or original", f.format)
+		return f, usagef("--format %q; give memory, messages or original", f.format)
 	}
 	for _, name := range []string{"budget", "model"} {
 		if f.format != "memory" && cmd.Flags().Changed(name) {
-			return usagef("--%s is for --format memory: messages and originals are printed whole", name)
+			return f, usagef("--%s is for --format memory: messages and originals are printed whole", name)
 		}
 	}
-	if cmd.Flags().Changed("budget") && f.budget <= 0 {
-		return usagef("--budget is %d; give a number of tokens above 0", f.budget)
+	if cmd.Flags().Changed("budget") {
+		size, isName := memory.ParseBudget(f.budget)
+		n, err := strconv.Atoi(f.budget)
+		if !isName && (err != nil || n <= 0) {
+			return f, usagef("--budget is %q; give a number of tokens above 0, or brief, standard, full or direct", f.budget)
+		}
+		f.size, f.tokens = size, n
 	}
-	return named(cmd, "model")
+	return f, named(cmd, "model")
 }
 
 type memoryJSON struct {
@@ -192,8 +210,8 @@ func preview(m *transcript.Message) string {
 // memory makes the hand-off document, within a budget of tokens if one is
 // asked for.
 func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]byte, error) {
-	q := pipeline.MemoryRequest{Target: f.model, Location: time.Local}
-	if f.budget == 0 {
+	q := pipeline.MemoryRequest{Target: f.model, Budget: f.size, Location: time.Local}
+	if f.tokens == 0 {
 		return r.pipe.Memory(ctx, v, q)
 	}
 	encoding := tokens.O200kBase
@@ -202,7 +220,7 @@ func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]by
 		encoding = m.Encoding
 	}
 	// The document is cut by its length; its tokens are known when it is made.
-	for q.Units = f.budget * unitsAToken; q.Units > 0; {
+	for q.Units = f.tokens * unitsAToken; q.Units > 0; {
 		text, err := r.pipe.Memory(ctx, v, q)
 		if err != nil {
 			return nil, err
@@ -214,12 +232,12 @@ func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]by
 		if n == 0 {
 			break
 		}
-		if n <= int64(f.budget) {
+		if n <= int64(f.tokens) {
 			return text, nil
 		}
-		q.Units = min(q.Units*9/10, int(int64(q.Units)*int64(f.budget)/n))
+		q.Units = min(q.Units*9/10, int(int64(q.Units)*int64(f.tokens)/n))
 	}
-	return nil, hinted(fmt.Errorf("a memory within %s holds nothing", plural(f.budget, "token")), "give a larger --budget")
+	return nil, hinted(fmt.Errorf("a memory within %s holds nothing", plural(f.tokens, "token")), "give a larger --budget")
 }
 
 // unitsAToken is more characters than a token has in usual text: the first

@@ -329,10 +329,23 @@ func TestFileName(t *testing.T) {
 }
 
 func TestNamesAndBudgets(t *testing.T) {
-	for b, want := range map[memory.Budget]string{0: "standard", memory.BudgetBrief: "brief", memory.BudgetStandard: "standard", memory.BudgetFull: "full"} {
+	for b, want := range map[memory.Budget]string{0: "standard", memory.BudgetBrief: "brief", memory.BudgetStandard: "standard", memory.BudgetFull: "full", memory.BudgetDirect: "direct"} {
+		if got, ok := memory.ParseBudget(want); b != 0 && (!ok || got != b) {
+			t.Errorf("%s is read as %v, %v", want, got, ok)
+		}
 		if got, err := b.MarshalText(); err != nil || string(got) != want {
 			t.Errorf("%d: %q, %v", b, got, err)
 		}
+	}
+	for _, name := range []string{"", "Brief", "5000"} {
+		if b, ok := memory.ParseBudget(name); ok {
+			t.Errorf("%q is %v", name, b)
+		}
+	}
+	a, err := memory.Render(memory.Build(long().input()), memory.Options{Budget: memory.BudgetDirect})
+	b, err2 := memory.Render(memory.Build(long().input()), memory.Options{Direct: true})
+	if err != nil || err2 != nil || string(a) != string(b) {
+		t.Errorf("the direct budget gives another document: %v, %v", err, err2)
 	}
 	if _, err := memory.Render(memory.Build(newSession("").input()), memory.Options{Units: -1}); err == nil {
 		t.Error("a negative size was accepted")

@@ -17,9 +17,23 @@ const (
 	BudgetBrief    Budget = iota + 1 // for prompts that hold many of them
 	BudgetStandard                   // nearly every session fits it
 	BudgetFull                       // for long sessions read with care
+	BudgetDirect                     // the whole dialogue verbatim, however long
 )
 
-// Units returns the budget in UTF-16 units, front matter included.
+var budgetNames = [...]string{"", "brief", "standard", "full", "direct"}
+
+// ParseBudget reads the name of a budget; false for other words.
+func ParseBudget(name string) (Budget, bool) {
+	for i, n := range budgetNames {
+		if i > 0 && n == name {
+			return Budget(i), true
+		}
+	}
+	return 0, false
+}
+
+// Units returns the budget in UTF-16 units, front matter included; 0 for no
+// limit.
 func (b Budget) Units() int {
 	switch b {
 	case BudgetBrief:
@@ -27,20 +41,18 @@ func (b Budget) Units() int {
 	case BudgetStandard:
 	case BudgetFull:
 		return 20000
+	case BudgetDirect:
+		return 0
 	}
 	return 5000
 }
 
 // String returns the name users know.
 func (b Budget) String() string {
-	switch b {
-	case BudgetBrief:
-		return "brief"
-	case BudgetStandard:
-	case BudgetFull:
-		return "full"
+	if b > 0 && int(b) < len(budgetNames) {
+		return budgetNames[b]
 	}
-	return "standard"
+	return budgetNames[BudgetStandard]
 }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -58,6 +70,7 @@ type Options struct {
 // is left out in whole items, and the last section says what and how to fetch
 // it.
 func Render(d Document, opt Options) ([]byte, error) {
+	opt.Direct = opt.Direct || opt.Budget == BudgetDirect
 	limit := opt.Units
 	switch {
 	case limit < 0:
