@@ -98,6 +98,7 @@ type run struct {
 	result  *transcript.Message // nil: none recorded
 	turn    int
 	seq     int
+	check   bool // it tests, builds or lints
 }
 
 // outcome is how a command ended.
@@ -170,7 +171,7 @@ func checksOf(runs []run, show func(string) string) []Check {
 	seen := make(map[string]bool)
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := &runs[i]
-		if !isCheck(r.command) {
+		if !r.check {
 			continue
 		}
 		key := strings.Join(strings.Fields(r.command), " ")
@@ -211,7 +212,7 @@ func failuresOf(runs []run, show func(string) string) []Failure {
 		}
 		seen[key] = true
 		missing := notFound(r)
-		if !failedRun(r) || searches.MatchString(r.command) || !missing && isCheck(r.command) || strings.Contains(r.command, patchBegin) {
+		if !failedRun(r) || searches.MatchString(r.command) || !missing && r.check || strings.Contains(r.command, patchBegin) {
 			continue
 		}
 		f := Failure{Command: show(r.command), Exit: r.result.ExitCode, Line: tellingLine(show(r.result.Text)), Missing: missing, Turn: r.turn}

@@ -263,7 +263,7 @@ func (w *worker) call(m *transcript.Message, result *transcript.Message, seq int
 	if cmd == "" {
 		return
 	}
-	w.runs = append(w.runs, run{command: cmd, workdir: workdir, result: result, turn: m.ThreadTurn, seq: seq})
+	w.runs = append(w.runs, run{command: cmd, workdir: workdir, result: result, turn: m.ThreadTurn, seq: seq, check: isCheck(cmd)})
 	if result != nil && result.HasExit && result.ExitCode == 0 {
 		for _, f := range writesIn(cmd, workdir) {
 			w.book.shell(f, m.ThreadTurn)
@@ -291,7 +291,7 @@ func (w *worker) steps() {
 	for _, p := range w.order {
 		if p.run >= 0 {
 			r := &w.runs[p.run]
-			if reads(r.command) && !isCheck(r.command) {
+			if !r.check && reads(r.command) {
 				w.d.Looked++
 				w.d.LookedTurn = p.step.Turn
 				continue

@@ -113,7 +113,12 @@ func isRule(s string) bool {
 			at = i + len(w)
 		}
 	}
-	return ruleWide.MatchString(l)
+	for i := 0; i < len(l); i++ {
+		if l[i] >= utf8.RuneSelf {
+			return ruleWide.MatchString(l)
+		}
+	}
+	return false
 }
 
 // numbered tells text that ends with the number of a list's item.
