@@ -51,6 +51,7 @@ const (
 
 var outcomes = [...]string{Unchanged: "unchanged", Written: "written", Malformed: "malformed", NoRoom: "no room", Absent: "absent"}
 
+// String gives a short name.
 func (o Outcome) String() string {
 	if int(o) < len(outcomes) && outcomes[o] != "" {
 		return outcomes[o]

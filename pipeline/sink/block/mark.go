@@ -21,7 +21,7 @@ func beginMark(hash string) string { return beginStart + hash + closing }
 // must be the line to the byte; one that was indented, that more was written
 // behind, or that another version made is odd. Within a line it is text.
 func parseMark(text []byte) (m mark, found bool) {
-	indent, rest := indentOf(text)
+	indent, rest := indentOf(text, 0)
 	if !bytes.HasPrefix(rest, []byte("<!--")) || indent >= 4 {
 		return mark{}, false
 	}

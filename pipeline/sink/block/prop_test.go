@@ -282,11 +282,8 @@ func checkFresh(t *testing.T, data []byte, r Result, body string) {
 func checkRenewed(t *testing.T, s *sample, data []byte, r Result, body string) {
 	t.Helper()
 	before, behind := string(data[:s.from]), string(data[s.to:])
-	eol := "\n"
-	switch {
-	case strings.Contains(before, "\n") && strings.Contains(behind, "\n"), strings.Contains(behind, "\n"), strings.Contains(before, "\n"):
-		eol = eolOf(before + "\x00" + behind) // a CR and an LF apart are no CRLF
-	default:
+	eol := eolOf(before + "\x00" + behind) // a CR and an LF apart are no CRLF
+	if !strings.Contains(before+behind, "\n") {
 		eol = eolOf(string(data))
 	}
 	v := Look(data)

@@ -133,7 +133,7 @@ func scan(data []byte) *file {
 func (s *scanner) step(text []byte, line int) (code bool) {
 	lazy, para := s.lazy, s.para
 	s.lazy, s.para, s.headline = false, false, false
-	indent, rest := indentOf(text)
+	indent, rest := indentOf(text, 0)
 	if s.fence != (fence{}) {
 		if indent < 4 && s.fence.closes(rest) {
 			s.fence = fence{}
@@ -169,7 +169,7 @@ func (s *scanner) step(text []byte, line int) (code bool) {
 		return false
 	case rest[0] == '>':
 		s.item, s.within = 0, fence{}
-		_, text = indentOf(rest[1:])
+		_, text = indentOf(rest[1:], 0)
 		s.nested(text)
 		return false
 	case opens(rest) != (fence{}):
@@ -241,19 +241,20 @@ func frontEnd(data []byte, pos int) int {
 }
 
 // indentOf returns the column of the first character that is not a blank, and
-// the text from there on. rest is empty for a blank line.
-func indentOf(text []byte) (indent int, rest []byte) {
+// the text from there on, of text that begins in a column. rest is empty if all
+// is blank.
+func indentOf(text []byte, column int) (indent int, rest []byte) {
 	for i, c := range text {
 		switch c {
 		case ' ':
-			indent++
+			column++
 		case '\t':
-			indent += 4 - indent%4
+			column += 4 - column%4
 		default:
-			return indent, text[i:]
+			return column, text[i:]
 		}
 	}
-	return indent, nil
+	return column, nil
 }
 
 func isBlank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
@@ -312,29 +313,18 @@ func listItem(rest []byte, indent int, para bool) (column int, text []byte) {
 	}
 	column = indent + n
 	after := rest[n:]
-	if isBlank(after) {
-		if para {
-			return 0, nil // can't cut a paragraph in two
-		}
-		return column + 1, nil
-	}
-	if after[0] != ' ' && after[0] != '\t' {
+	at, text := indentOf(after, column)
+	switch {
+	case len(text) == 0 && para: // can't cut a paragraph in two
 		return 0, nil
+	case len(text) == 0:
+		return column + 1, nil
+	case at == column:
+		return 0, nil
+	case at-column > 4: // the item begins with indented code
+		return column + 1, after[1:]
 	}
-	at := column
-	for _, c := range after {
-		if c == ' ' {
-			at++
-		} else if c == '\t' {
-			at += 4 - at%4
-		} else {
-			break
-		}
-	}
-	if at-column > 4 {
-		return column + 1, after[1:] // the item begins with indented code
-	}
-	return at, bytes.TrimLeft(after, " \t")
+	return at, text
 }
 
 // rawTags are the elements whose content is not markdown.
