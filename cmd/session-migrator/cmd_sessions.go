@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/daemon/handoff"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -30,7 +31,8 @@ func newSessionsCommand(a *app) *cobra.Command {
 		Use:   "sessions",
 		Short: "List sessions, newest first",
 		Long: `Lists sessions, newest first. With --model each line says whether that model
-can take the session over as it is.
+can take the session over as it is. One that runs out of context or quota is
+marked with how much of it is in use.
 
 Exit codes: 0 listed, 2 wrong usage, 10 no cache and no Codex home.`,
 		Example: "  session-migrator sessions --workspace . --since 7d --model claude-opus-4-8",
@@ -75,6 +77,31 @@ type sessionJSON struct {
 	Subagents int              `json:"subagents"`
 	Untouched bool             `json:"untouched"` // a fork that adds nothing to what it inherits
 	Decision  *decide.Decision `json:"decision"`  // null without --model
+
+	Handoff *handoffJSON `json:"handoff"` // null: nothing runs out
+}
+
+// handoffJSON says what a session runs out of: the fuller of the two.
+type handoffJSON struct {
+	Why      handoff.Why `json:"why"`
+	Percent  int         `json:"percent"`
+	ResetsAt *time.Time  `json:"resets_at"`
+	Command  string      `json:"command"`
+}
+
+// runningOut gives what sessions run out of.
+func (r *reader) runningOut(ctx context.Context, now time.Time) (map[string]*handoffJSON, error) {
+	all, err := handoff.List(ctx, r.db, r.pipe, r.config.Handoff.Threshold, now)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*handoffJSON{}
+	for _, h := range all {
+		if other := out[h.ThreadID]; other == nil || other.Percent < h.Percent {
+			out[h.ThreadID] = &handoffJSON{h.Why, h.Percent, h.ResetsAt, h.Command}
+		}
+	}
+	return out, nil
 }
 
 func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
@@ -91,10 +118,14 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 	if err != nil {
 		return err
 	}
+	due, err := r.runningOut(ctx, a.now())
+	if err != nil {
+		return err
+	}
 	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total, Rebuild: r.rebuild}
 	for _, t := range threads {
 		s := sessionJSON{ThreadID: t.ID, Title: shown(t.Title), Workspace: shown(t.Workspace), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
-			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched}
+			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched, Handoff: due[t.ID]}
 		if f.model != "" {
 			d := r.pipe.Decide(t, f.model, decide.Options{})
 			d.ComputedAt = a.now().UTC()
@@ -179,6 +210,9 @@ func printSessionTable(a *app, out sessionsJSON, model string) error {
 		title := clean(s.Title, false)
 		if s.Archived {
 			title = "[archived] " + title
+		}
+		if s.Handoff != nil {
+			title = fmt.Sprintf("[%s %d %%] %s", s.Handoff.Why, s.Handoff.Percent, title)
 		}
 		state := s.State.String()
 		if s.Untouched {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/handoff"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
@@ -28,7 +29,8 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Say how the daemon, the cache and the drop folder are",
 		Long: `Says whether a daemon runs, what was read of each Codex home and what was not
-and why, and how the sinks are. It only looks: nothing is read in.
+and why, how the sinks are, and which sessions run out of context or quota, with
+the command that hands each on. It only looks: nothing is read in.
 
 Exit codes: 0 answered, 2 wrong usage, 10 no cache yet.`,
 		Example: "  session-migrator status --watch",
@@ -49,17 +51,18 @@ Exit codes: 0 answered, 2 wrong usage, 10 no cache yet.`,
 }
 
 type statusJSON struct {
-	Schema   int          `json:"schema"`
-	Version  string       `json:"version"`
-	Daemon   daemonJSON   `json:"daemon"`
-	DB       dbJSON       `json:"db"`
-	Roots    []rootJSON   `json:"roots"`
-	Watch    watchJSON    `json:"watch"` // backend "none" without a daemon
-	Sinks    []sinkJSON   `json:"sinks"`
-	Summary  summaryState `json:"summary"`
-	Problems []string     `json:"problems"`
-	Memory   string       `json:"memory_dir"`
-	Config   string       `json:"config"`
+	Schema   int               `json:"schema"`
+	Version  string            `json:"version"`
+	Daemon   daemonJSON        `json:"daemon"`
+	DB       dbJSON            `json:"db"`
+	Roots    []rootJSON        `json:"roots"`
+	Watch    watchJSON         `json:"watch"` // backend "none" without a daemon
+	Sinks    []sinkJSON        `json:"sinks"`
+	Summary  summaryState      `json:"summary"`
+	Problems []string          `json:"problems"`
+	Handoffs []handoff.Handoff `json:"handoffs"` // sessions that run out of context or quota
+	Memory   string            `json:"memory_dir"`
+	Config   string            `json:"config"`
 }
 
 type daemonJSON struct {
@@ -162,7 +165,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	if err != nil {
 		return s, nil, err
 	}
-	s = statusJSON{Schema: 1, Version: version, DB: dbJSON{Path: c.DB()}, Sinks: []sinkJSON{}, Problems: []string{}, Memory: c.MemoryDir, Config: c.File}
+	s = statusJSON{Schema: 1, Version: version, DB: dbJSON{Path: c.DB()}, Sinks: []sinkJSON{}, Problems: []string{}, Handoffs: []handoff.Handoff{}, Memory: c.MemoryDir, Config: c.File}
 	info, err := daemon.Inspect(c)
 	if err != nil {
 		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
@@ -194,7 +197,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 			s.Problems = append(s.Problems, "no Codex home at "+h)
 		}
 	}
-	problem = s.look(ctx, c)
+	problem = s.look(ctx, c, a.now())
 	if problem != nil {
 		problem = tellDaemon(c, info, problem)
 		s.unreadCache(ctx, c, cacheFault(c, info.Running, problem), errors.Is(problem, store.ErrNone))
@@ -206,7 +209,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 const dropSink = "drop"
 
 // look adds what stands in the cache.
-func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
+func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (err error) {
 	db, err := store.OpenReader(ctx, c.DB())
 	if err != nil {
 		return err
@@ -260,7 +263,12 @@ func (s *statusJSON) look(ctx context.Context, c config.Config) (err error) {
 			k.Files, k.Edited = files, list(edited)
 		}
 	}
-	return nil
+	p, err := pipeline.New(ctx, db, daemon.PipelineOptions(c))
+	if err != nil {
+		return err
+	}
+	s.Handoffs, err = handoff.List(ctx, db, p, c.Handoff.Threshold, now)
+	return err
 }
 
 // memoryFiles counts those that are there, and names those that somebody edited.
@@ -364,6 +372,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 			where = " in " + s.Memory
 		}
 		line("sink", "%s: %s%s", k.Name, state, where)
+	}
+	for _, h := range s.Handoffs {
+		line("handoff", "%s: %s\n         %s", a.paint(w, yellow, h.String()), h.Name(titleColumns), clean(h.Command, false))
 	}
 	for _, p := range s.Problems {
 		line(a.paint(w, yellow, "problem"), "%s", clean(p, false))

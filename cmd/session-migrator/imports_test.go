@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"daemon/handoff":   {"pipeline", "pipeline/transcript", "store"},
 	"daemon": {"daemon/choices", "daemon/config", "daemon/handoff", "daemon/notify", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "store", "store/disk", "store/failpoint"},
-	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
+	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/handoff", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
 		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "store", "store/disk"},
 	// contract suites and generators: beside the package they serve
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},

@@ -14,6 +14,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 )
 
 // leakless is a test run that fails for goroutines that are left at its end.
@@ -52,7 +54,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"sample": cmdSample, "exits": cmdExits, "json": cmdJSON, "until": cmdUntil, "append": cmdAppend, "equals": cmdEquals, "replace": cmdReplace,
+			"sample": cmdSample, "exits": cmdExits, "json": cmdJSON, "until": cmdUntil, "append": cmdAppend, "equals": cmdEquals, "replace": cmdReplace, "fill": cmdFill,
 		},
 	})
 }
@@ -182,4 +184,26 @@ func cmdReplace(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	text := strings.ReplaceAll(ts.ReadFile(args[2]), args[0], args[1])
 	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(text), 0o600))
+}
+
+// cmdFill has a session in use report that its context holds so many of 1,000
+// tokens: fill TOKENS. The first time it begins the session.
+func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: fill TOKENS")
+	}
+	n, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	path := ts.Getenv("FILL_ROLLOUT")
+	if path == "" {
+		b := rollouttest.New(rollouttest.Marked, rollouttest.Options{ThreadID: "019b0000-0000-7000-8000-0000000000aa", Start: time.Now(), Window: 1000}).
+			User("say it plainly").Assistant("As you wish.").Context(n)
+		path = filepath.Join(ts.Getenv("CODEX_HOME"), filepath.FromSlash(b.Path()))
+		ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+		ts.Check(os.WriteFile(path, b.Bytes(), 0o600))
+		ts.Setenv("FILL_ROLLOUT", path)
+		return
+	}
+	ts.Check(appendTo(path, fmt.Appendf(nil, `{"timestamp":%q,"type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":%d,"total_tokens":%[2]d},"model_context_window":1000},"rate_limits":null}}`+"\n",
+		time.Now().UTC().Format(time.RFC3339Nano), n)))
 }
