@@ -49,12 +49,11 @@ func rowPath(r row) string {
 // than 150 characters.
 func rowLink(r row) string {
 	const most = 149
-	end := "](" + r.path + ") — " + r.state
+	head, end := "- [Codex "+r.date+" ", "]("+r.path+") — "+r.state
 	if r.path == "" {
-		return cut(rowPath(r), most)
+		head, end = "- "+r.date+" "+r.state+" ", ""
 	}
-	head := "- [Codex " + r.date + " "
-	s := head + cut(r.title, max(12, most-units(head)-units(end))) + end
+	s := head + fit(r.title, max(12, most-units(head)-units(end))) + end
 	if units(s)+units(r.next) <= most {
 		return s + r.next
 	}

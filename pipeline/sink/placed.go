@@ -62,12 +62,14 @@ type placed struct {
 	env    Env
 	choice Choice
 
-	mu    sync.Mutex      // guards swept, and lets one Share at a time
+	sharing sync.Mutex // lets one Share at a time
+
+	mu    sync.Mutex      // guards swept
 	swept map[string]bool // folders in which the temporaries of a crash were looked for
 }
 
-// sharing is a placed sink with shared files.
-type sharing struct{ *placed }
+// sharer is a placed sink with shared files.
+type sharer struct{ *placed }
 
 func open(s spec, e Env, c Choice) Sink {
 	if e.Zone == nil {
@@ -75,7 +77,7 @@ func open(s spec, e Env, c Choice) Sink {
 	}
 	p := &placed{spec: s, env: e, choice: c, swept: map[string]bool{}}
 	if len(s.keep) > 0 {
-		return sharing{p}
+		return sharer{p}
 	}
 	return p
 }
@@ -285,13 +287,9 @@ func (p *placed) writeIndex(at place, list []Entry) error {
 // sweep removes the temporaries that a crash left in a folder, the first time
 // that something is written there.
 func (p *placed) sweep(root *os.Root, at place, dir string) {
+	key := filepath.Join(at.root, filepath.FromSlash(dir))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sweepLocked(root, at.root, dir)
-}
-
-func (p *placed) sweepLocked(root *os.Root, in, dir string) {
-	key := filepath.Join(in, filepath.FromSlash(dir))
 	if !p.swept[key] {
 		p.swept[key] = true
 		// What can't be removed does no harm: no reader takes it for a document.

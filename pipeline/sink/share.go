@@ -24,15 +24,15 @@ type job struct {
 }
 
 // Share implements Sharer.
-func (s sharing) Share(ctx context.Context, sh Sharing) ([]SharedFile, error) {
+func (s sharer) Share(ctx context.Context, sh Sharing) ([]SharedFile, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("share for %s: %w", s.name, err)
 	}
 	if s.all != (sh.Workspace == "") {
 		return nil, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
 	var out []SharedFile
 	for _, j := range s.jobs(sh) {
 		for _, k := range s.keep {
@@ -52,7 +52,7 @@ func (s sharing) Share(ctx context.Context, sh Sharing) ([]SharedFile, error) {
 
 // jobs sorts the sessions by place. Places of last time stay, also with no
 // session left, until the consumer is gone from there.
-func (s sharing) jobs(sh Sharing) []*job {
+func (s sharer) jobs(sh Sharing) []*job {
 	var jobs []*job
 	of := func(at place) *job {
 		for _, j := range jobs {
@@ -82,7 +82,7 @@ func (s sharing) jobs(sh Sharing) []*job {
 	}
 	for _, j := range jobs {
 		if root, err := os.OpenRoot(j.place.root); err == nil && !j.look && !j.absent {
-			s.sweepLocked(root, j.place.root, j.place.dir)
+			s.sweep(root, j.place, j.place.dir)
 			_ = root.Close()
 		}
 	}
@@ -90,7 +90,7 @@ func (s sharing) jobs(sh Sharing) []*job {
 }
 
 // last gives what is known of the files of a keeper in a place.
-func (s sharing) last(files []SharedFile, at place, k keeper) []SharedFile {
+func (s sharer) last(files []SharedFile, at place, k keeper) []SharedFile {
 	var out []SharedFile
 	for _, f := range files {
 		if is, name, err := s.locateShared(f.Path); err == nil && is == at && k.keeps(name) {
@@ -100,14 +100,14 @@ func (s sharing) last(files []SharedFile, at place, k keeper) []SharedFile {
 	return out
 }
 
-func (s sharing) rest(last, done []SharedFile) []SharedFile {
+func (s sharer) rest(last, done []SharedFile) []SharedFile {
 	return slices.DeleteFunc(slices.Clone(last), func(f SharedFile) bool {
 		return slices.ContainsFunc(done, func(d SharedFile) bool { return d.Path == f.Path })
 	})
 }
 
 // locateShared takes the path of a shared file apart.
-func (s sharing) locateShared(name string) (place, string, error) {
+func (s sharer) locateShared(name string) (place, string, error) {
 	if !filepath.IsAbs(name) || filepath.Clean(name) != name {
 		return place{}, "", fmt.Errorf("%q is no path of a shared file", name)
 	}
@@ -119,13 +119,13 @@ func (s sharing) locateShared(name string) (place, string, error) {
 }
 
 // Unshare implements Sharer.
-func (s sharing) Unshare(ctx context.Context, f SharedFile) error {
+func (s sharer) Unshare(ctx context.Context, f SharedFile) error {
 	at, name, err := s.locateShared(f.Path)
 	if err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
 	for try := 1; ; try++ {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("unshare %s: %w", f.Path, err)
@@ -140,7 +140,7 @@ func (s sharing) Unshare(ctx context.Context, f SharedFile) error {
 	}
 }
 
-func (s sharing) unshareOnce(at place, name string, f SharedFile) error {
+func (s sharer) unshareOnce(at place, name string, f SharedFile) error {
 	if _, err := os.Stat(at.root); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

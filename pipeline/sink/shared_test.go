@@ -236,3 +236,28 @@ func TestNoteOnWhatGitWouldTakeIn(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// An index of memory files has one short line a file.
+func TestRowsOfAnIndexAreShort(t *testing.T) {
+	for _, title := range []string{"short", strings.Repeat("a long title of a session ", 9), "with `code " + strings.Repeat("x", 60) + "` in it", strings.Repeat("长", 200)} {
+		for _, path := range []string{"", "codex-2026-02-11-0818-freeze-golden-invoices-b7d20e63.md"} {
+			s := subjects["claude"](t)
+			x := (&desk{machine: machine{project: s.Workspace}, now: later}).session(1)
+			x.Title, x.Next = title, strings.Repeat("next ", 40)
+			if path != "" {
+				x.Path = filepath.ToSlash(filepath.Join(filepath.Dir(s.Files[0].Path), path))
+			}
+			if _, err := s.Sink.(sink.Sharer).Share(t.Context(), sink.Sharing{Workspace: s.Workspace, Now: later, Sessions: []sink.Session{x}}); err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range strings.Split(read(t, s.Files[0].Path), "\n") {
+				if !strings.HasPrefix(l, "- ") || strings.Contains(l, "MCP") {
+					continue
+				}
+				if len([]rune(l)) >= 150 || !strings.Contains(l, "]("+path+")") && path != "" || strings.Count(l, "`")%2 != 0 {
+					t.Errorf("%d characters: %s", len([]rune(l)), l)
+				}
+			}
+		}
+	}
+}

@@ -20,7 +20,12 @@ const (
 // import, no path outside of the workspace, and at most so many UTF-16 units.
 func line(s string, workspace string, most int) string {
 	s = relativePaths(strings.Join(strings.Fields(visible(s)), " "), workspace)
-	s = cut(strings.NewReplacer("<", "&lt;", "@", `\@`, "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
+	return fit(strings.NewReplacer("<", "&lt;", "@", `\@`, "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
+}
+
+// fit shortens text that is fit for a line, and leaves no code span open.
+func fit(s string, most int) string {
+	s = cut(s, most)
 	if strings.Count(s, "`")%2 != 0 || strings.Contains(s, "``") {
 		s = strings.ReplaceAll(s, "`", "'")
 	}

@@ -106,23 +106,36 @@ func fitsPart(t *testing.T, f *fixture, s sink.Sharer, file File) {
 	if file.Whole {
 		t.Skip("the file is the part")
 	}
-	for _, lang := range []string{"en", "zh", "de", "ja", "tlh", ""} {
+	check := func(what string, sessions []sink.Session) {
+		t.Helper()
 		f.fill(t, file, "# Notes\n")
+		share(t, s, f.sharing(file, now, nil, sessions...))
+		p := part(text(t, file.Path))
+		rows := strings.Count(p, "\n- 20")
+		if n := strings.Count(p, "\n") + 1; rows < 1 || rows > 5 || n > 8+2 {
+			t.Errorf("%s: %d sessions in %d lines\n%s", what, rows, n, p)
+		}
+		if n := unitsOf(p); n > file.PartUnits || file.PartBytes > 0 && len(p) > file.PartBytes {
+			t.Errorf("%s: %d units, %d bytes\n%s", what, n, len(p), p)
+		}
+	}
+	for _, lang := range []string{"en", "zh", "de", "ja", "tlh", ""} {
 		var sessions []sink.Session
 		for i := 9; i > 0; i-- {
 			x := f.big(i)
 			x.Lang = lang
 			sessions = append(sessions, x)
 		}
-		share(t, s, f.sharing(file, now, nil, sessions...))
-		p := part(text(t, file.Path))
-		rows := strings.Count(p, "\n- 20")
-		if n := strings.Count(p, "\n") + 1; rows < 1 || rows > 5 || n > 8+2 {
-			t.Errorf("%s: %d sessions in %d lines\n%s", lang, rows, n, p)
+		check(lang, sessions)
+	}
+	for n := 0; n <= 160; n += 8 { // some of these are just too long
+		var sessions []sink.Session
+		for i := 5; i > 0; i-- {
+			x := f.session(i)
+			x.Next = strings.Repeat("x", n)
+			sessions = append(sessions, x)
 		}
-		if n := unitsOf(p); n > file.PartUnits || file.PartBytes > 0 && len(p) > file.PartBytes {
-			t.Errorf("%s: %d units, %d bytes\n%s", lang, n, len(p), p)
-		}
+		check(fmt.Sprint(n), sessions)
 	}
 }
 
