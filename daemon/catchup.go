@@ -17,12 +17,13 @@ import (
 type Summary struct {
 	Homes        []string      `json:"homes"`
 	Missing      []string      `json:"missing"`
-	Files        int           `json:"files"`   // rollouts found
-	Threads      int           `json:"threads"` // in the cache
-	Lines        int64         `json:"lines"`   // read now
-	Bytes        int64         `json:"bytes"`   // read now
-	Items        int           `json:"items"`   // taken in now
-	Written      int           `json:"written"` // memory files that are new or changed
+	Files        int           `json:"files"`             // rollouts found
+	Threads      int           `json:"threads"`           // in the cache
+	Lines        int64         `json:"lines"`             // read now
+	Bytes        int64         `json:"bytes"`             // read now
+	Items        int           `json:"items"`             // taken in now
+	Written      int           `json:"written"`           // memory files in the drop folder that are new or changed
+	Elsewhere    int           `json:"written_elsewhere"` // in all other sinks
 	MemoryDir    string        `json:"memory_dir"`
 	NotFullyRead []FileProblem `json:"not_fully_read"`
 	Copies       []FileProblem `json:"copies"`              // of rollouts that are read at another place
@@ -101,7 +102,7 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	}
 	if publish {
 		t.phase(PhasePublish)
-		if s.Written, err = e.publishAll(ctx); err != nil {
+		if s.Written, s.Elsewhere, err = e.publishAll(ctx); err != nil {
 			return s, err
 		}
 	}

@@ -104,6 +104,10 @@ func (o *outlet) previewShared(ctx context.Context, t transcript.Thread, now tim
 		return nil, err
 	}
 	var out []sink.SharedFile
+	due, err := o.unpublished(ctx, now)
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range o.share.groups {
 		if _, member := g.members[t.Workspace]; !member {
 			continue
@@ -113,8 +117,10 @@ func (o *outlet) previewShared(ctx context.Context, t transcript.Thread, now tim
 			return nil, err
 		}
 		for i := range q.Sessions {
-			if err := o.foresee(ctx, &q.Sessions[i]); err != nil {
-				return nil, err
+			if x := &q.Sessions[i]; x.ThreadID == t.ID || slices.Contains(due, x.ThreadID) {
+				if err := o.foresee(ctx, x); err != nil {
+					return nil, err
+				}
 			}
 		}
 		q.Look = true

@@ -152,5 +152,6 @@ func (d *doctor) all(ctx context.Context) {
 	d.cache(ctx, c, info)
 	d.watching(info)
 	d.drop(c, info)
+	d.sinks(c, info)
 	d.backups(c)
 }

@@ -164,9 +164,13 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 		}
 		a.warn("skipped in %s: %s", f.Path, f.Reason)
 	}
-	_, err := fmt.Fprintf(a.out, "%s in %s; %s read (%s), %s new; %s written to %s; took %s\n",
+	elsewhere := ""
+	if s.Elsewhere > 0 {
+		elsewhere = fmt.Sprintf(", %s elsewhere", number(s.Elsewhere))
+	}
+	_, err := fmt.Fprintf(a.out, "%s in %s; %s read (%s), %s new; %s written to %s%s; took %s\n",
 		plural(s.Threads, "session"), plural(s.Files, "file"), plural(s.Lines, "line"), size(s.Bytes), plural(s.Items, "message"),
-		plural(s.Written, "memory file"), s.MemoryDir, took(s.Took))
+		plural(s.Written, "memory file"), s.MemoryDir, elsewhere, took(s.Took))
 	return err
 }
 

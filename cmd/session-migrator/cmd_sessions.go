@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/daemon/handoff"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -76,6 +78,7 @@ type sessionJSON struct {
 	Archived  bool             `json:"archived"`
 	Subagents int              `json:"subagents"`
 	Untouched bool             `json:"untouched"` // a fork that adds nothing to what it inherits
+	Pinned    bool             `json:"pinned"`    // its memory files stay, however old
 	Decision  *decide.Decision `json:"decision"`  // null without --model
 
 	Handoff *handoffJSON `json:"handoff"` // null: nothing runs out
@@ -122,10 +125,14 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 	if err != nil {
 		return err
 	}
+	said, err := choices.Load(r.config.Home)
+	if err != nil {
+		a.warn("pins aren't known: %v", err)
+	}
 	out := sessionsJSON{Schema: 1, Sessions: []sessionJSON{}, Total: total, Rebuild: r.rebuild}
 	for _, t := range threads {
 		s := sessionJSON{ThreadID: t.ID, Title: shown(t.Title), Workspace: shown(t.Workspace), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
-			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched, Handoff: due[t.ID]}
+			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched, Handoff: due[t.ID], Pinned: slices.Contains(said.Pins, t.ID)}
 		if f.model != "" {
 			d := r.pipe.Decide(t, f.model, decide.Options{})
 			d.ComputedAt = a.now().UTC()

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/handoff"
 	"github.com/session-migrator/session-migrator/pipeline"
@@ -150,6 +151,10 @@ type sinkJSON struct {
 	NextTry *time.Time `json:"next_try"` // nothing is written before
 	Waiting int        `json:"waiting"`  // sessions whose file is not renewed yet
 	Edited  []string   `json:"edited"`   // files that somebody edited: they are not renewed any more
+
+	Shared   int      `json:"shared"`   // files of others with lines of ours
+	Absent   bool     `json:"absent"`   // it has no place here yet
+	Problems []string `json:"problems"` // of single shared files
 }
 
 // summaryState says that no text is sent to a language model.
@@ -182,7 +187,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		}
 	}
 	for _, k := range info.Sinks {
-		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting, []string{}})
+		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting, []string{}, k.Shared, k.Absent, list(k.Problems)})
 	}
 	faults := dropFaults(c, info)
 	if f, short := roomFault(c); short && !info.Running { // a daemon says so itself
@@ -196,6 +201,9 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		if !exists(h) {
 			s.Problems = append(s.Problems, "no Codex home at "+h)
 		}
+	}
+	if _, err := choices.Load(c.Home); err != nil && !info.Running {
+		s.Problems = append(s.Problems, err.Error()) // a daemon says so itself
 	}
 	problem = s.look(ctx, c, a.now())
 	if problem != nil {
@@ -256,7 +264,9 @@ func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (
 		return err
 	}
 	if len(s.Sinks) == 0 {
-		s.Sinks = append(s.Sinks, sinkJSON{Name: dropSink, Enabled: true})
+		if err := s.lookAtSinks(ctx, c, db); err != nil {
+			return err
+		}
 	}
 	for i := range s.Sinks {
 		if k := &s.Sinks[i]; k.Name == dropSink {
@@ -371,7 +381,10 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		if k.Name == dropSink {
 			where = " in " + s.Memory
 		}
-		line("sink", "%s: %s%s", k.Name, state, where)
+		line("sink", "%s: %s%s", k.Name, state, where+k.more())
+		for _, p := range k.Problems {
+			line("", "%s", clean(p, false))
+		}
 	}
 	for _, h := range s.Handoffs {
 		line("handoff", "%s: %s\n         %s", a.paint(w, yellow, h.String()), h.Name(titleColumns), clean(h.Command, false))

@@ -88,7 +88,7 @@ func dropFaults(c config.Config, i daemon.Info) []fault {
 		again = "as above; it is then tried again by itself"
 	}
 	for _, k := range i.Sinks {
-		if k.LastError != "" {
+		if k.Name == dropSink && k.LastError != "" {
 			add(again, "%s: %s waiting since %s: %s", k.Name, plural(k.Waiting, "session"), k.Since.Local().Format("2006-01-02 15:04:05"), k.LastError)
 		}
 	}

@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sample": cmdSample, "exits": cmdExits, "json": cmdJSON, "until": cmdUntil, "append": cmdAppend, "equals": cmdEquals, "replace": cmdReplace, "fill": cmdFill,
+			"rewrite": cmdRewrite, "edit": cmdEdit, "previewed": cmdPreviewed,
 		},
 	})
 }
@@ -206,4 +207,50 @@ func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(appendTo(path, fmt.Appendf(nil, `{"timestamp":%q,"type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":%d,"total_tokens":%[2]d},"model_context_window":1000},"rate_limits":null}}`+"\n",
 		time.Now().UTC().Format(time.RFC3339Nano), n)))
+}
+
+// cmdRewrite puts one text in place of another in all files of a folder: rewrite
+// DIR OLD NEW.
+func cmdRewrite(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: rewrite DIR OLD NEW")
+	}
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(strings.ReplaceAll(string(text), args[1], args[2])), 0o600)
+	}))
+}
+
+// cmdEdit appends a line to the first document of a folder: edit DIR TEXT.
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: edit DIR TEXT")
+	}
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "2*.md"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("no document in %s", args[0])
+	}
+	ts.Check(appendTo(files[0], []byte(args[1]+"\n")))
+}
+
+// cmdPreviewed demands that each file of a preview has the text foreseen:
+// previewed FILE.
+func cmdPreviewed(ts *testscript.TestScript, _ bool, args []string) {
+	var p previewJSON
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &p))
+	if len(p.Files) == 0 {
+		ts.Fatalf("no file")
+	}
+	for _, f := range p.Files {
+		if text := ts.ReadFile(f.Path); f.Text == nil || text != *f.Text {
+			ts.Fatalf("%s is %q, foreseen was %v", f.Path, text, f.Text)
+		}
+	}
 }
