@@ -51,6 +51,30 @@ func (d *Document) agentCall(m *transcript.Message, result *transcript.Message) 
 	return false
 }
 
+// question reads the call by which the agent asks the person; false for other
+// calls. A reply is its result, or the next message.
+func (d *Document) question(m *transcript.Message, result *transcript.Message) bool {
+	if m.Name != "request_user_input" && m.Name != "request_user_input_async" {
+		return false
+	}
+	var args struct {
+		Questions []struct {
+			Question string `json:"question"`
+		} `json:"questions"`
+	}
+	if json.Unmarshal([]byte(m.Args), &args) != nil || result != nil && m.Name == "request_user_input" {
+		return true
+	}
+	var all []string
+	for _, q := range args.Questions {
+		if text := strings.TrimSpace(clean(q.Question)); text != "" {
+			all = append(all, text)
+		}
+	}
+	d.Question = Quote{Text: strings.Join(all, " "), Turn: m.ThreadTurn}
+	return true
+}
+
 // agentSaid reads what another agent said to this one.
 func (d *Document) agentSaid(m *transcript.Message) {
 	text := m.Text

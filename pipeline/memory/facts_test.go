@@ -167,6 +167,7 @@ func TestPatchOutcomes(t *testing.T) {
 	s.patch("*** Update File: fixed.go\n+a\n", 0)
 	s.patch("*** Update File: broken.go\n+a\n", 0)
 	s.patch("*** Update File: broken.go\n+a\n", 1)
+	s.call("apply_patch", "*** Begin Patch\n*** Add File: noisy.go\n+a\n*** End Patch", "Success. Updated the following files:\nA noisy.go\nerror: 0 problems", 0)
 	s.call("apply_patch", "*** Begin Patch\n*** Update File: lost.go\n+a\n*** End Patch", "", 0)
 	got := make(map[string]memory.File)
 	for _, f := range memory.Build(s.input()).Files {
@@ -180,6 +181,9 @@ func TestPatchOutcomes(t *testing.T) {
 	}
 	if f := got["broken.go"]; f.Failed != 1 || f.Patches != 1 || f.Added != 1 {
 		t.Errorf("broken.go %+v", f)
+	}
+	if f := got["noisy.go"]; f.Failed != 0 || !f.New {
+		t.Errorf("noisy.go %+v", f)
 	}
 	if f := got["lost.go"]; f.Failed != 1 || f.Patches != 0 {
 		t.Errorf("lost.go %+v", f)
@@ -308,6 +312,7 @@ func TestFileName(t *testing.T) {
 	}{
 		{"Freeze golden invoices!", "019c4a10-9790-7c5e-9a41-3f08b7d20e63", "2026-05-19-0726-freeze-golden-invoices-b7d20e63.md"},
 		{"超时自动取消", "019e39fa-e37f-7f38-b2d7-41e86c03fa28", "2026-05-19-0726-6c03fa28.md"},
+		{"Prüfe die Straße, s'il te plaît", "019e39fa-e37f-7f38-b2d7-41e86c03fa28", "2026-05-19-0726-pruefe-die-strasse-s-il-te-plait-6c03fa28.md"},
 		{"CON", "019e39fa-e37f-7f38-b2d7-41e86c03fa28", "2026-05-19-0726-con-6c03fa28.md"},
 		{"../../etc/passwd\x00", "ab", "2026-05-19-0726-etc-passwd-000000ab.md"},
 		{"a title that is much too long to be kept whole in the name", "019e39fa-e37f-7f38-b2d7-41e86c03fa28", "2026-05-19-0726-a-title-that-is-much-too-long-to-be-kept-6c03fa28.md"},

@@ -194,6 +194,7 @@ func (d *Document) work(ms []transcript.Message) {
 		switch m.Role {
 		case transcript.RoleUser:
 			lastUser = m.Position
+			d.Question = Quote{}
 		case transcript.RoleAgent:
 			d.agentSaid(m)
 		case transcript.RoleToolCall:
@@ -250,7 +251,7 @@ func (w *worker) call(m *transcript.Message, result *transcript.Message, seq int
 		}
 		return
 	}
-	if d.agentCall(m, result) {
+	if d.agentCall(m, result) || d.question(m, result) {
 		return
 	}
 	if r := continued(m, w.runs); r != nil {

@@ -16,6 +16,7 @@ type labels struct {
 	docTitle, frame, fetch                 string
 	now, state, since, userWord, modelWord string
 	nextStep, offer, offerBefore           string
+	question                               string
 	accepted, pushed, openNow, uncommitted string
 	openRequest, openPlan, openPatch       string
 	openCheck                              string
@@ -103,6 +104,7 @@ func englishLabels() labels {
 		fetch:    "%s = a turn of that session. Full text: MCP `get_omitted_original(\"%s\", \"tN\")`, or `session-migrator original --session %s tN`.",
 		now:      "Now", state: "State: %s", since: "since %s", userWord: "by the user's word %s", modelWord: "by the word of %s",
 		nextStep: "Next step named by the agent %s: %s", offer: "The agent closed with an offer %s: %s", offerBefore: "Before the request the agent had offered %s: %s",
+		question: "The agent asked the user and no reply is recorded %s: %s",
 		accepted: "The user said yes to it %s; no answer followed.",
 		pushed:   "After the request the user wrote one more reply like “yes” or “go on” %[2]s and got no answer.|After the request the user wrote %d more replies like “yes” or “go on” %s and got no answer.",
 		openNow:  "Open as far as the record shows: %s", uncommitted: "Files were changed and no commit was seen after that %s.",
@@ -146,6 +148,7 @@ func germanLabels() labels {
 		fetch:    "%s = eine Runde jener Sitzung. Voller Text: MCP `get_omitted_original(\"%s\", \"tN\")` oder `session-migrator original --session %s tN`.",
 		now:      "Stand", state: "Zustand: %s", since: "seit %s", userWord: "nach dem Wort des Benutzers %s", modelWord: "nach dem Wort von %s",
 		nextStep: "Nächster Schritt laut Agent %s: %s", offer: "Der Agent schloss mit einem Angebot %s: %s", offerBefore: "Vor der Bitte hatte der Agent angeboten %s: %s",
+		question: "Der Agent fragte den Benutzer, eine Antwort ist nicht aufgezeichnet %s: %s",
 		accepted: "Der Benutzer sagte ja dazu %s; eine Antwort folgte nicht.",
 		pushed:   "Nach der Bitte schrieb der Benutzer noch einmal „ja“ oder „weiter“ %[2]s und bekam keine Antwort.|Nach der Bitte schrieb der Benutzer noch %d-mal „ja“ oder „weiter“ %s und bekam keine Antwort.",
 		openNow:  "Offen, soweit aufgezeichnet: %s", uncommitted: "Dateien wurden geändert, danach war kein Commit zu sehen %s.",

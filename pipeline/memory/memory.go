@@ -93,6 +93,7 @@ type Document struct {
 	Done        []Step // after Request, in a thread that isn't answered
 	Looked      int    // commands after Request that only read
 	LookedTurn  int    // of the newest of them
+	Question    Quote  // the agent's to the person, without a reply
 	Remark      Quote  // newest words after Request that are no answer
 	Plan        []PlanStep
 	PlanAge     int     // turns since an outdated plan; 0: Plan is current or there is none

@@ -93,6 +93,9 @@ func (d *Document) nowLines(l *labels, said int) []string {
 	default:
 		out = append(out, fmt.Sprintf(l.nextStep, turnMark(n.Turn), l.clip(n.Text, said)))
 	}
+	if q := d.Question; q.Text != "" {
+		out = append(out, fmt.Sprintf(l.question, turnMark(q.Turn), l.cite(q.Text, said)))
+	}
 	if d.Accepted > 0 {
 		out = append(out, fmt.Sprintf(l.accepted, turnMark(d.Accepted)))
 	}

@@ -137,6 +137,9 @@ func outcomeOf(result *transcript.Message) patchOutcome {
 		return patchFailed
 	}
 	head := strings.ToLower(cutUnits(result.Text, 400))
+	if strings.Contains(head, "success. updated the following files") {
+		return patchApplied // what stands behind it is of another command
+	}
 	for _, w := range [...]string{"verification failed", "failed to", "failed in sandbox", "invalid patch", "invalid hunk", "execution error", "aborted by user", "rejected", "error:", "did not match", "timed out"} {
 		if strings.Contains(head, w) {
 			return patchFailed

@@ -319,3 +319,23 @@ func TestRequestAndWorkLeaveRoom(t *testing.T) {
 	// In the smallest document the request stands before all else.
 	wantText(t, interrupted().render(t, memory.Options{Budget: memory.BudgetBrief}), "> Schreib die Stationsliste neu")
 }
+
+func TestQuestionWithoutAReply(t *testing.T) {
+	s := newSession("t")
+	s.user("Move the data.")
+	s.call("request_user_input_async", `{"questions":[{"header":"Where","question":"To which disk?"}]}`, "asked", 0)
+	s.thread.State = transcript.StateInterrupted
+	wantText(t, s.render(t, memory.Options{}), "The agent asked the user and no reply is recorded [t1]: “To which disk?”")
+	s.user("To the second one.")
+	if d := memory.Build(s.input()); d.Question.Text != "" {
+		t.Errorf("the reply is there: %+v", d.Question)
+	}
+	s.call("request_user_input", `{"questions":[{"question":"Sure?"}]}`, `{"answers":["yes"]}`, 0)
+	if d := memory.Build(s.input()); d.Question.Text != "" {
+		t.Errorf("the result is the reply: %+v", d.Question)
+	}
+	s.call("request_user_input", `{"questions":[{"question":"Which folder?"}]}`, "", 0)
+	if d := memory.Build(s.input()); d.Question.Text != "Which folder?" || d.Question.Turn != 2 {
+		t.Errorf("%+v", d.Question)
+	}
+}
