@@ -10,7 +10,8 @@
 //	[4] each item's tokens are counted, once;
 //	[5] the store commits rows, decisions and cursor together.
 //
-// On the way out (Memory, Migrate): the store's messages are redacted, selected
-// by compress and rendered; nothing is read from a rollout but a tail that
+// On the way out (Memory, Migrate): what this program itself put into the session
+// is left out (loop), the store's messages are made fit to leave (defuse, redact),
+// selected by compress and rendered; nothing is read from a rollout but a tail that
 // wasn't committed yet.
 package pipeline

@@ -10,6 +10,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/defuse"
+	"github.com/session-migrator/session-migrator/pipeline/loop"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -62,11 +63,12 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 		return Handoff{Decision: d}, err
 	}
 	defer release()
-	in := compress.Input{Messages: Redacted(v.Messages), Count: count, Format: format, Session: last8(v.Thread.ID)}
+	in := compress.Input{Count: count, Format: format, Session: last8(v.Thread.ID)}
+	in.Messages, in.Own = HandedOn(v.Messages)
 
 	name, budget := q.Strategy, q.Budget
 	if name == "" && budget == 0 && d.Verdict == decide.Direct {
-		h, err := whole(in, d, v.Thread)
+		h, err := whole(in, d)
 		if err != nil || fits(h, format) {
 			return h, err
 		}
@@ -83,7 +85,7 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 		name = strategyFor(d, v.Thread, budget)
 	}
 	if name == "whole" {
-		if h, err := whole(in, d, v.Thread); err != nil || h.Tokens <= budget {
+		if h, err := whole(in, d); err != nil || h.Tokens <= budget {
 			return h, err
 		}
 		name = decide.Shrunk.String()
@@ -139,14 +141,20 @@ func strategyFor(d decide.Decision, t transcript.Thread, budget int) string {
 	return decide.Selected.String()
 }
 
-// whole hands over every message that migrates.
-func whole(in compress.Input, d decide.Decision, t transcript.Thread) (Handoff, error) {
-	text, err := compress.RenderAll(in.Format, in.Session, in.Messages)
+// whole hands over every message that migrates and isn't ours.
+func whole(in compress.Input, d decide.Decision) (Handoff, error) {
+	text, err := compress.RenderAll(in)
 	if err != nil {
 		return Handoff{Decision: d}, err
 	}
-	d.KeptTokens, d.KeptMessages, d.OmittedMessages = d.SessionTokens, t.Migrated, 0
-	return Handoff{Decision: d, Strategy: "whole", Text: text, Tokens: in.Count(string(text)), Kept: t.Migrated}, nil
+	kept := 0
+	for i := range in.Messages {
+		if in.Messages[i].Role.Migrates() {
+			kept++
+		}
+	}
+	d.KeptTokens, d.KeptMessages, d.OmittedMessages = d.SessionTokens, kept, 0
+	return Handoff{Decision: d, Strategy: "whole", Text: text, Tokens: in.Count(string(text)), Kept: kept}, nil
 }
 
 // counter lends a worker's counter for the encoding.
@@ -175,6 +183,17 @@ func Redacted(ms []transcript.Message) []transcript.Message {
 		out[i] = fit(m)
 	}
 	return out
+}
+
+// HandedOn gives the messages as hand-offs are made of them: fit to leave, and
+// without what this program itself put into the session. It says how many pieces
+// that was.
+func HandedOn(ms []transcript.Message) (out []transcript.Message, left int) {
+	kept, left := loop.Strip(ms)
+	for i := range kept {
+		kept[i] = fit(kept[i])
+	}
+	return kept, left
 }
 
 // fit makes a message fit to leave. Arguments are mostly JSON, where what isn't
@@ -215,7 +234,9 @@ func (p *Pipeline) Original(ctx context.Context, ref, threadID, workspace string
 // of a secret can't come back this way.
 func part(ms []transcript.Message, r compress.Ref) ([]transcript.Message, error) {
 	for i := range ms {
-		out := fit(ms[i])
+		out := ms[i]
+		out.Text, _ = loop.Text(out.Role, out.Text)
+		out = fit(out)
 		body := out.Body()
 		if r.Offset+r.Len > int64(len(body)) {
 			return nil, fmt.Errorf("ref %s: the text has only %d bytes: %w", r, len(body), store.ErrNotFound)

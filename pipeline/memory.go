@@ -9,6 +9,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/loop"
 	"github.com/session-migrator/session-migrator/pipeline/memory"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
@@ -49,7 +50,9 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 
 // memoryInput gives what is recorded of a thread.
 func (p *Pipeline) memoryInput(ctx context.Context, v View) (memory.Input, error) {
-	in := memory.Input{Thread: v.Thread, Messages: clipped(v.Messages)}
+	in := memory.Input{Thread: v.Thread}
+	kept, own := loop.Strip(v.Messages)
+	in.Messages, in.Own = clipped(kept), own
 	var err error
 	if v.Thread.ID != "" {
 		in.Turns, err = p.db.Turns(ctx, v.Thread.ID)
@@ -118,7 +121,8 @@ func (p *Pipeline) Pack(ctx context.Context, v View) error {
 	slices.SortFunc(asks, func(a, b ask) int {
 		return cmp.Or(cmp.Compare(a.strategy, b.strategy), cmp.Compare(b.budget, a.budget))
 	})
-	in := compress.Input{Messages: Redacted(v.Messages), Count: count, Session: last8(v.Thread.ID)}
+	in := compress.Input{Count: count, Session: last8(v.Thread.ID)}
+	in.Messages, in.Own = HandedOn(v.Messages)
 	var packs []store.Pack
 	for _, a := range asks {
 		// What fits a smaller budget too is no other selection.

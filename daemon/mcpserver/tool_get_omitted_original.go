@@ -123,7 +123,11 @@ func (s *server) originalDocument(ctx context.Context, h *handle, o original, th
 	d := &document{name: o.ref, shape: shapeMarkdown, session: thread}
 	total := 0
 	var b strings.Builder
-	for _, m := range pipeline.Redacted(ms) {
+	shown := pipeline.Redacted(ms)
+	if o.len > 0 {
+		shown, _ = pipeline.HandedOn(ms) // what refs to bytes count
+	}
+	for _, m := range shown {
 		body := m.Body()
 		if o.len > 0 {
 			if body, err = bytesOf(body, o); err != nil {

@@ -38,6 +38,7 @@ type Input struct {
 	Count        Counter              // of the target's encoding
 	Format       Format               // of the rendering that keeps the budget; zero: markdown
 	Session      string               // last 8 hex digits of the thread id, for the legend
+	Own          int                  // pieces of session-migrator's own that Messages are without, for the legend
 }
 
 // Strategy is a way to choose.

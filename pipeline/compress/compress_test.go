@@ -98,7 +98,7 @@ func TestBoundary(t *testing.T) {
 	c.assistant(lines(30, "done with %d"))
 	for _, f := range formats {
 		for name, count := range counters {
-			full, err := compress.RenderAll(f, "b7d20e63", c.ms)
+			full, err := compress.RenderAll(compress.Input{Format: f, Session: "b7d20e63", Messages: c.ms})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -305,7 +305,7 @@ func TestResultsStandUnderTheirCalls(t *testing.T) {
 	call("d")
 	call("")
 	result("", "of the one before")
-	text, err := compress.RenderAll(compress.FormatMarkdown, "", c.ms)
+	text, err := compress.RenderAll(compress.Input{Format: compress.FormatMarkdown, Messages: c.ms})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestResultsStandUnderTheirCalls(t *testing.T) {
 	}
 	wantText(t, string(text), "call d\n```\n\n→ no output recorded\n")
 	for _, f := range []compress.Format{compress.FormatOpenAI, compress.FormatAnthropic} {
-		text, err := compress.RenderAll(f, "", c.ms)
+		text, err := compress.RenderAll(compress.Input{Format: f, Messages: c.ms})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,7 @@ func TestSelectionKeepsItsPromises(t *testing.T) {
 			if !errors.Is(err, compress.ErrBudget) {
 				t.Fatal(err)
 			}
-			if full, _ := compress.RenderAll(in.Format, in.Session, in.Messages); in.Count(string(full)) <= in.BudgetTokens {
+			if full, _ := compress.RenderAll(in); in.Count(string(full)) <= in.BudgetTokens {
 				t.Fatalf("the whole conversation fits %d, but: %v", in.BudgetTokens, err)
 			}
 			return

@@ -37,6 +37,7 @@ type labels struct {
 	earlier, steers                        string
 	left, leftCommands, leftAnswers        string
 	leftRequests, leftReasoning, original  string
+	leftOwn                                string // of what this program or the agent's put in itself
 	cut, cutLine, more, before             string
 	dialogue, user, agent, notes           string
 	decisions, learned, tried, todo, next  string
@@ -126,7 +127,7 @@ func englishLabels() labels {
 		agents: "Work of sub-agents", agentTask: "task: %s", agentReport: "report: %s",
 		earlier: "Earlier requests (newest first)", steers: "%d reply like “yes” or “go on”|%d replies like “yes” or “go on”",
 		left: "Left out", leftCommands: "%d command with its output|%d commands with their outputs", leftAnswers: "%d answer|%d answers",
-		leftRequests: "%d earlier request|%d earlier requests", leftReasoning: "reasoning", original: "Original: %s",
+		leftRequests: "%d earlier request|%d earlier requests", leftReasoning: "reasoning", leftOwn: "%d text of session-migrator itself or put in by the agent's program: not repeated here|%d texts of session-migrator itself or put in by the agent's program: not repeated here", original: "Original: %s",
 		cut: "…[+%d chars: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d chars]", more: "… %d more", before: "… %d before these",
 		dialogue: "Dialogue", user: "User", agent: "Agent", notes: "Notes by %s (generated, check them)",
 		decisions: "Decided", learned: "Learned", tried: "Did not work", todo: "Open", next: "Next",
@@ -170,7 +171,7 @@ func germanLabels() labels {
 		agents: "Arbeit der Unteragenten", agentTask: "Aufgabe: %s", agentReport: "Bericht: %s",
 		earlier: "Frühere Bitten (neueste zuerst)", steers: "%d Erwiderung wie „ja“ oder „weiter“|%d Erwiderungen wie „ja“ oder „weiter“",
 		left: "Ausgelassen", leftCommands: "%d Befehl mit Ausgabe|%d Befehle mit Ausgaben", leftAnswers: "%d Antwort|%d Antworten",
-		leftRequests: "%d frühere Bitte|%d frühere Bitten", leftReasoning: "Überlegungen", original: "Original: %s",
+		leftRequests: "%d frühere Bitte|%d frühere Bitten", leftReasoning: "Überlegungen", leftOwn: "%d Text von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt|%d Texte von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt", original: "Original: %s",
 		cut: "…[+%d Zeichen: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d Zeichen]", more: "… %d weitere", before: "… %d davor",
 		dialogue: "Gespräch", user: "Benutzer", agent: "Agent", notes: "Notizen von %s (erzeugt, bitte prüfen)",
 		decisions: "Entschieden", learned: "Erkannt", tried: "Ging nicht", todo: "Offen", next: "Weiter mit",

@@ -33,6 +33,7 @@ type Input struct {
 	Summary   *Summary             // of a model, nil for none
 	NoSummary string               // why there is none, shown in the front matter
 	Location  *time.Location       // for dates; nil: UTC
+	Own       int                  // pieces of session-migrator's own that Messages are without
 }
 
 // Summary is what a model wrote about the thread, already checked and cut.
@@ -110,6 +111,7 @@ type Document struct {
 	Earlier     []Quote     // other requests, newest first
 
 	Commands, Answers int // seen at all
+	Own               int // pieces of session-migrator's own that were left out before
 	DialogueTokens    int // of what user and assistant said, o200k_base
 
 	decisions   []decide.Decision
@@ -130,7 +132,7 @@ type AgentNote struct {
 
 // Build gathers the facts.
 func Build(in Input) Document {
-	d := Document{Thread: cleanThread(in.Thread), State: in.Thread.State, decisions: in.Decisions, summary: cleanSummary(in.Summary), noSummary: inline(clean(in.NoSummary), 60), loc: in.Location}
+	d := Document{Own: in.Own, Thread: cleanThread(in.Thread), State: in.Thread.State, decisions: in.Decisions, summary: cleanSummary(in.Summary), noSummary: inline(clean(in.NoSummary), 60), loc: in.Location}
 	if d.loc == nil {
 		d.loc = time.UTC
 	}

@@ -199,6 +199,9 @@ func (d *Document) leftOut(l *labels, room, earlier, answers int) string {
 		}
 		s += fmt.Sprintf("`get_omitted_original(\"%s\", \"%s\")`\n", id8(d.Thread.ID), turnRange(1, d.Thread.Turns))
 	}
+	if d.Own > 0 && room >= roomy {
+		s += "- " + count(l.leftOwn, d.Own) + "\n"
+	}
 	if path := rolloutPath(d.Thread.Path); room >= roomy && path != "" && !d.Thread.Gone {
 		s += "- " + fmt.Sprintf(l.original, code(path, 300)) + "\n"
 	}

@@ -3,6 +3,7 @@ package rollout
 import (
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/loop"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -40,7 +41,9 @@ func (p *Parser) person(out transcript.Item, r *record, d *transcript.Delta) {
 	p.emit(out, r, d)
 	p.m.Last = lastItem{Seq: p.m.Seq}
 	if p.facts.FirstUser == "" || !out.Inherited && !p.m.FirstOwn {
-		if s := preview(ownRequest(out.Text), 400); s != "" {
+		// A title of ours would be handed on from session to session.
+		words, _ := loop.Text(out.Role, ownRequest(out.Text))
+		if s := preview(words, 400); s != "" {
 			p.facts.FirstUser, p.m.First, p.m.FirstOwn = s, p.m.Seq, !out.Inherited
 		}
 	}
