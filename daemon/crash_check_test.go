@@ -60,6 +60,9 @@ func (c *checker) check(ctx context.Context) (o outcome, err error) {
 	if err := c.restarted(ctx, &o, files); err != nil {
 		return o, fmt.Errorf("check the restarted cache: %w", err)
 	}
+	if err := c.places(ctx, &o); err != nil {
+		return o, fmt.Errorf("check the places of other programs: %w", err)
+	}
 	return o, nil
 }
 

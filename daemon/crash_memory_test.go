@@ -133,7 +133,7 @@ func (c *checker) documents(ctx context.Context) (rows, error) {
 		return nil, err
 	}
 	defer db.Close()
-	receipts, err := queryRows(ctx, db, "SELECT thread_id, name, hash, managed FROM receipt")
+	receipts, err := queryRows(ctx, db, "SELECT thread_id, name, hash, managed FROM receipt WHERE sink='drop'")
 	if err != nil {
 		return nil, err
 	}

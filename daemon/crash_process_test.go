@@ -25,6 +25,8 @@ type task struct {
 	Kind    string // run, once, rebuild or write
 	Data    string // data folder
 	Home    string // Codex home
+	User    string // home folder of the user; empty: no sink but the drop folder has a place
+	Work    string // of the writer: where its workspaces are; empty: nowhere
 	Past    string // of the writer: where contents go that it is about to destroy
 	Seed    uint64 // of the writer
 	Hostile bool   // of the writer
@@ -77,7 +79,7 @@ func (k task) perform() (err error) {
 // selections, too, and few others.
 func (k task) config() config.Config {
 	return config.Config{
-		Home: k.Data, CodexHomes: []string{k.Home}, MemoryDir: filepath.Join(k.Data, "memory"),
+		Home: k.Data, User: k.User, CodexHomes: []string{k.Home}, MemoryDir: filepath.Join(k.Data, "memory"),
 		Models:  map[string]config.Model{"tiny": {Context: 3000}},
 		Targets: []string{"tiny", "gpt-5.5", "claude-opus-4-6"},
 	}

@@ -56,6 +56,7 @@ var ways = map[failpoint.Point]way{
 	failpoint.BeforeReceipt:  {taskOnce, "grow", false, 3},
 	failpoint.AfterReceipt:   {taskOnce, "grow", false, 3},
 	failpoint.MidIndex:       {taskOnce, "grow", false, 4},
+	failpoint.BeforeShared:   {taskOnce, "grow", false, 2},
 }
 
 // tally of kills, shared by the two lanes.
@@ -76,7 +77,7 @@ func TestCrash(t *testing.T) {
 	reliability.Fault(t, 1, "a daemon, a single run or a rebuild is killed (SIGKILL) 1–250 ms after its start, while another process writes rollouts")
 	reliability.Fault(t, 2, "killed at the point after_read, at a random hit")
 	reliability.Fault(t, 3, "killed at mid_batch, before_cursor, before_figures, before_commit, at a random hit")
-	reliability.Fault(t, 4, "killed at after_commit, before_publish, before_receipt, after_receipt, mid_index, at a random hit")
+	reliability.Fault(t, 4, "killed at after_commit, before_publish, before_receipt, after_receipt, mid_index, before_shared, at a random hit; of two of three workspaces documents are shared with another program")
 	reliability.Fault(t, 5, "killed with half of the temporary written (mid_temp), before_rename, after_rename")
 	reliability.Fault(t, 6, "killed at mid_reset and mid_rederive, at a random hit, while the writer rewrites files and a rebuild reads them again")
 	reliability.Fault(t, 27, "the writer compresses and restores files step by step as Codex does, killed and checked between any two steps")
@@ -150,9 +151,12 @@ func (l *lane) renew(seed uint64) {
 	k := task{
 		Kind: taskWrite, Seed: seed, Hostile: l.hostile,
 		Data: filepath.Join(l.dir, "data"), Home: filepath.Join(l.dir, "home"), Past: filepath.Join(l.dir, "past"),
+		User: filepath.Join(l.dir, "user"), Work: filepath.Join(l.dir, "work"),
 	}
-	if err := os.Mkdir(k.Home, 0o700); err != nil {
-		l.t.Fatal(err)
+	for _, dir := range []string{k.Home, k.User, filepath.Join(k.Work, "proj0", ".workbuddy"), filepath.Join(k.Work, "proj1", ".workbuddy")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			l.t.Fatal(err)
+		}
 	}
 	l.check = &checker{task: k, scratch: l.dir}
 	var err error

@@ -4,6 +4,7 @@ package daemon_test
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -212,7 +213,7 @@ func (w *writer) options() rollouttest.Options {
 	n := w.made
 	return rollouttest.Options{
 		ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", n), Start: w.born(n),
-		Cwd: fmt.Sprint("/home/dana/proj", w.rnd.IntN(3)),
+		Cwd: filepath.Join(cmp.Or(w.Work, "/home/dana"), fmt.Sprint("proj", w.rnd.IntN(3))),
 	}
 }
 

@@ -75,7 +75,7 @@ type desk struct {
 func newDesk(t *testing.T, n int, consumers ...sink.Consumer) *desk {
 	home, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	e, err := start(t.Context(), Options{Log: slog.New(slog.DiscardHandler), Config: config.Config{
-		Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory"),
+		Home: data, CodexHomes: []string{home}, MemoryDir: filepath.Join(data, "memory"), User: filepath.Dir(data),
 	}, consumers: consumers, usage: func(string) (disk.Usage, error) { return disk.Usage{}, errors.ErrUnsupported }}, roleDaemon)
 	if err != nil {
 		t.Fatal(err)

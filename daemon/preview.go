@@ -27,7 +27,7 @@ func (o Options) Preview(ctx context.Context, db *store.DB, pipe *pipeline.Pipel
 	p := &publisher{e: e, briefs: map[string]brief{}}
 	out := p.newOutlet(c.Name, nil)
 	out.said, out.mode = said, c.Mode
-	if out.sink, err = c.Open(choices.Env(o.Config), said.Choice); err != nil {
+	if out.sink, err = choices.Open(c, o.Config, said.Choice); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()

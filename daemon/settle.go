@@ -61,7 +61,7 @@ func (p *publisher) renew(c sink.Consumer, said choices.Choice, begin func(*outl
 	if !on {
 		return
 	}
-	o := p.newOutlet(c.Name, func(context.Context) (sink.Sink, error) { return c.Open(choices.Env(p.e.opt.Config), said.Choice) })
+	o := p.newOutlet(c.Name, func(context.Context) (sink.Sink, error) { return choices.Open(c, p.e.opt.Config, said.Choice) })
 	o.said, o.mode, o.all = said, c.Mode, true
 	p.mu.Lock()
 	p.outlets = append(p.outlets, o)
@@ -109,7 +109,7 @@ func (p *publisher) leave(ctx context.Context, name string) error {
 	all := p.e.opt.allConsumers()
 	i := slices.IndexFunc(all, func(c sink.Consumer) bool { return c.Name == name })
 	said := p.chosen.now.Sinks[name]
-	k, err := all[i].Open(choices.Env(p.e.opt.Config), said.Former())
+	k, err := choices.Open(all[i], p.e.opt.Config, said.Former())
 	if errors.Is(err, sink.ErrNoPlace) {
 		return nil // nor anything of ours
 	}

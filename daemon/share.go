@@ -16,6 +16,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/failpoint"
 )
 
 const (
@@ -273,6 +274,7 @@ func (o *outlet) shareGroup(ctx context.Context, s sink.Sharer, g group, now tim
 	if err != nil && files == nil {
 		return again, err
 	}
+	failpoint.Hit(failpoint.BeforeShared)
 	if kErr := o.keep(ctx, q.Last, files); kErr != nil {
 		return again, errors.Join(err, kErr)
 	}

@@ -228,7 +228,7 @@ func why(c config.Config, k sink.Consumer, said choices.Choice) string {
 // noPlace says why a sink that is on has nothing to write to; empty if it has,
 // or if that can't be told.
 func noPlace(c config.Config, k sink.Consumer, said choices.Choice) string {
-	s, err := k.Open(choices.Env(c), said.Choice)
+	s, err := choices.Open(k, c, said.Choice)
 	if cl, ok := s.(interface{ Close() error }); ok && err == nil {
 		_ = cl.Close() // nothing was written
 	}

@@ -1,6 +1,7 @@
 package choices
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,16 @@ import (
 // Env gives what the places of consumers depend on.
 func Env(c config.Config) sink.Env {
 	return sink.Env{User: c.User, Data: c.Home, Vars: c.Vars, Zone: time.Local, Drop: c.MemoryDir}
+}
+
+// Open opens the sink of a consumer by a choice. Without a home folder of the user
+// only those have a place that need none: nothing is looked for beside wherever
+// the program was started.
+func Open(k sink.Consumer, c config.Config, said sink.Choice) (sink.Sink, error) {
+	if c.User == "" && (k.Mode == sink.ModeFound || k.Mode == sink.ModeAsked) {
+		return nil, fmt.Errorf("%s: HOME is not set: %w", k.Name, sink.ErrNoPlace)
+	}
+	return k.Open(Env(c), said)
 }
 
 // On tells whether a sink is on.

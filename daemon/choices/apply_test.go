@@ -1,6 +1,7 @@
 package choices_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -90,5 +91,22 @@ func TestEnvIsOfTheSettings(t *testing.T) {
 	e := choices.Env(config.Config{Home: "/d", MemoryDir: "/m", User: "/u", Vars: map[string]string{"A": "1"}})
 	if e.User != "/u" || e.Data != "/d" || e.Drop != "/m" || e.Vars["A"] != "1" || e.Zone == nil {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestNoPlaceWithoutAHomeFolder(t *testing.T) {
+	opened := 0
+	for _, m := range []sink.Mode{sink.ModeAlways, sink.ModeFound, sink.ModeAsked, sink.ModeProject} {
+		k := sink.Consumer{Name: "a", Mode: m, Open: func(sink.Env, sink.Choice) (sink.Sink, error) { opened++; return nil, nil }}
+		_, err := choices.Open(k, config.Config{}, sink.Choice{})
+		if needs := m == sink.ModeFound || m == sink.ModeAsked; errors.Is(err, sink.ErrNoPlace) != needs {
+			t.Errorf("mode %d: %v", m, err)
+		}
+		if _, err := choices.Open(k, config.Config{User: "/u"}, sink.Choice{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if opened != 6 {
+		t.Errorf("%d were opened", opened)
 	}
 }

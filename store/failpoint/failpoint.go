@@ -32,11 +32,12 @@ const (
 	BeforeReceipt                   // the document is there, its receipt is not
 	AfterReceipt                    // the receipt is there, the indexes don't know
 	MidIndex                        // some indexes are new
+	BeforeShared                    // shared files are written, what is known of them is not
 )
 
 var names = [...]string{"", "after_read", "mid_reset", "mid_rederive", "mid_batch", "before_cursor", "before_figures", "mid_touch",
 	"before_commit", "after_commit", "between_batches", "after_forget", "before_publish", "mid_temp", "before_rename", "after_rename",
-	"before_receipt", "after_receipt", "mid_index"}
+	"before_receipt", "after_receipt", "mid_index", "before_shared"}
 
 // Points gives all points.
 func Points() []Point {
