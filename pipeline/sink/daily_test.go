@@ -48,8 +48,8 @@ func TestDailyLog(t *testing.T) {
 	if got := read(t, log); got != second || f.Ours {
 		t.Errorf("%+v\n%s", f, got)
 	}
-	// A lost record tells nothing twice.
-	d.last = nil
+	// A lost record tells nothing twice, nor what may have been told.
+	d.last, s.Turns = nil, 7
 	if f = d.share(time.Hour, log, s); f.Entries[s.ThreadID] != "answered" || read(t, log) != second {
 		t.Errorf("%+v\n%s", f, read(t, log))
 	}
@@ -114,11 +114,21 @@ func TestDailyLogOfOtherDays(t *testing.T) {
 		t.Errorf("now:\n%s", read(t, today))
 	}
 	// A file that we made and nobody wrote to goes with us.
-	for _, f := range d.last {
-		if err := d.open(t, "workbuddy", d.c).(sink.Sharer).Unshare(t.Context(), f); err != nil {
-			t.Error(err)
+	unshare := func() {
+		t.Helper()
+		for _, f := range d.last {
+			if err := d.open(t, "workbuddy", d.c).(sink.Sharer).Unshare(t.Context(), f); err != nil {
+				t.Error(err)
+			}
 		}
 	}
+	ours := read(t, today)
+	put(t, ours+"\n## mine\n", today)
+	if unshare(); read(t, today) != ours+"\n## mine\n" {
+		t.Errorf("with somebody else's lines:\n%s", read(t, today))
+	}
+	put(t, ours, today)
+	unshare()
 	if _, err := os.Stat(today); !os.IsNotExist(err) || !strings.Contains(read(t, yesterday), "00000001") {
 		t.Errorf("after that: %v", err)
 	}
