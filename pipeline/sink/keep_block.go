@@ -116,10 +116,10 @@ func (k blockFile) compose(j *job, f *SharedFile, snap snapshot) edit {
 // without takes the block out: there is no session left to tell of.
 func (k blockFile) without(snap snapshot) edit {
 	r := block.Remove(snap.data)
-	switch r.Outcome {
-	case block.Malformed:
+	if r.Outcome == block.Malformed {
 		return edit{problem: "left alone: " + r.Why}
-	case block.Written:
+	}
+	if r.Outcome == block.Written {
 		return edit{data: r.Data, done: func(f *SharedFile) { f.Hash, f.Threads = "", nil }}
 	}
 	return edit{}

@@ -61,7 +61,7 @@ func (k dailyLog) share(ctx context.Context, j *job, last []SharedFile) []Shared
 }
 
 // day adds what is new to the log of one day.
-func (k dailyLog) day(ctx context.Context, j *job, f *SharedFile, day string, sessions []Session, make bool) error {
+func (k dailyLog) day(ctx context.Context, j *job, f *SharedFile, day string, sessions []Session, begin bool) error {
 	if len(sessions) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (k dailyLog) day(ctx context.Context, j *job, f *SharedFile, day string, se
 		if err != nil {
 			return err
 		}
-		if !snap.found && !make {
+		if !snap.found && !begin {
 			return nil // of a day that is over, and not ours to begin
 		}
 		text, told := k.compose(j, *f, day, sessions, snap)
