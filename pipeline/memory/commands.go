@@ -94,7 +94,6 @@ type Failure struct {
 // run is one command with its result.
 type run struct {
 	command string
-	workdir string
 	result  *transcript.Message // nil: none recorded
 	turn    int
 	seq     int

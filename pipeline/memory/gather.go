@@ -264,7 +264,7 @@ func (w *worker) call(m *transcript.Message, result *transcript.Message, seq int
 	if cmd == "" {
 		return
 	}
-	w.runs = append(w.runs, run{command: cmd, workdir: workdir, result: result, turn: m.ThreadTurn, seq: seq, check: isCheck(cmd)})
+	w.runs = append(w.runs, run{command: cmd, result: result, turn: m.ThreadTurn, seq: seq, check: isCheck(cmd)})
 	if result != nil && result.HasExit && result.ExitCode == 0 {
 		for _, f := range writesIn(cmd, workdir) {
 			w.book.shell(f, m.ThreadTurn)

@@ -4,13 +4,16 @@
 //
 // The way of the data:
 //
-//	[1] Build reads the messages once and gathers facts: the request that
-//	    counts, what was done for it, plan, rules, files, checks, errors.
-//	    Every text is stripped of what can't be seen and redacted before
-//	    anything is cut (clean.go)
+//	[1] Build gathers the facts: the request that counts (gather.go,
+//	    requests.go, standing.go), what was done for it, plan, files, checks
+//	    and errors (commands.go, shell.go, patch.go), the next step that the
+//	    newest answer names (next.go). Every text is stripped of what can't be
+//	    seen and redacted before anything is cut (clean.go)
 //	[2] Render orders the facts by what the next agent needs first and fills
-//	    the budget with whole items (sections.go, render.go)
+//	    the budget with whole items (now.go, sections.go, render.go), in the
+//	    language of the person (lang.go, labels.go)
 //	[3] the front matter goes through a YAML encoder (front.go)
+//	[4] Brief gives the same facts in a few lines (brief.go)
 //
 // Every fact carries the turn it is from; what is cut or left out says how to
 // fetch it. Silence is never shown as success.

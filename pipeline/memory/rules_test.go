@@ -339,3 +339,13 @@ func TestQuestionWithoutAReply(t *testing.T) {
 		t.Errorf("%+v", d.Question)
 	}
 }
+
+// What a long request asks often stands at its end, below what was pasted.
+func TestCutQuotesKeepTheirEnd(t *testing.T) {
+	text := longRequest().render(t, memory.Options{})
+	wantText(t, text, "> Here is the log of last night:\n", "Which berths were free at 08:03?\n", "\n> Next: run it on the logs of January.\n")
+	at := func(s string) int { return strings.Index(text, s) }
+	if first, cut, last := at("Here is the log"), at("…[+"), at("at 08:03?"); first > cut || cut > last {
+		t.Errorf("begin at %d, cut at %d, end at %d", first, cut, last)
+	}
+}
