@@ -207,6 +207,18 @@ func TestChecksTellWhatTheirExitCodeIsWorth(t *testing.T) {
 		{"go test ./... 2>&1 | tail -5", true, "|"},
 		{"set -o pipefail; go test ./... | tail -5", true, ""},
 		{"go test ./... || go vet ./...", true, ""},
+		{`go test -run "A|B" ./...`, true, ""},
+		{`go test -run 'A|B;C' ./...`, true, ""},
+		{"go test ./a; go test ./b", true, "; go"},
+		{"set -e; go test ./a; go test ./b", true, ""},
+		{"go test ./a && go test ./b", true, ""},
+		{"for d in a b; do go test ./$d; done", true, ""},
+		{"npm test &", true, "&"},
+		{"go test ./... > out.txt 2>&1", true, ""},
+		{"cargo check; echo $?", true, "; echo"},
+		{"go test ./...; rc=$?; rm -f x; exit $rc", true, ""},
+		{"go test ./... || echo failed", true, "|| echo"},
+		{"cat <<EOF | go test ./...\nx | y\nEOF", true, ""},
 		{"ls -la", false, ""},
 		{"cat Makefile", false, ""},
 		{"grep -rn 'go test' .", false, ""},
@@ -364,6 +376,10 @@ func TestSummarySection(t *testing.T) {
 	text, err := memory.Render(memory.Build(in), memory.Options{Budget: memory.BudgetFull})
 	if err != nil {
 		t.Fatal(err)
+	}
+	in.Summary.Standing = memory.StandingBlocked
+	if d := memory.Build(in); d.Standing != memory.StandingBlocked || d.Word.Text != "" {
+		t.Errorf("standing %v by %q", d.Standing, d.Word.Text)
 	}
 	wantText(t, string(text), `summary: "qwen3"`, "## Notes by qwen3 (generated, check them)", "- Goal: Freeze the invoices", "- Next: put the font there, token=[redacted:token] [t4]")
 	in.Summary, in.NoSummary = nil, "no endpoint"

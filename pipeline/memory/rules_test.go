@@ -150,6 +150,8 @@ func TestStandingIsSomebodysWord(t *testing.T) {
 		{"これで完了です", memory.StandingDone},
 		{"Danke. Das war's.", memory.StandingDone},
 		{"Are we done?", 0},
+		{"So we're done?", 0},
+		{"This is blocked until Monday?", 0},
 		{"The button is blocked by the overlay, please fix it", 0},
 		{"We are blocked by CORS, can you fix it", 0},
 		{"it's done wrong, make it blue", 0},
