@@ -59,7 +59,7 @@ func firebase(s string, i int) (Finding, bool) {
 // graphToken finds a token of Facebook or Square. In base64 it would be a row of
 // zeros, with more of them behind it.
 func graphToken(s string, i int) (Finding, bool) {
-	if !hasPrefix(s[i:], "EAA") || i > 0 && (isBase64(s[i-1]) && s[i-1] != '=' || dashed.has(s[i-1])) {
+	if !hasPrefix(s[i:], "EAA") || !boundary(s, i) || i > 0 && s[i-1] == '+' {
 		return Finding{}, false
 	}
 	to := span(s, i, dashed)

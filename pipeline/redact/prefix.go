@@ -232,7 +232,7 @@ func boundary(s string, i int) bool {
 	case c == '-':
 		return i < 2 || !isAlnum(s[i-2])
 	default:
-		return i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 || afterEscape(s, i)
+		return i > 1 && s[i-2] == '\\' && strings.IndexByte("nrtbf", c) >= 0 || i > 5 && s[i-6:i-2] == `\u00` || afterEscape(s, i)
 	}
 }
 
