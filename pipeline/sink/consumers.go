@@ -5,6 +5,6 @@ package sink
 func Consumers() []Consumer {
 	return []Consumer{
 		drop, workbuddy, workbuddyGlobal, codebuddy, claude, openclaw, obsidian,
-		agentsMD, cursor, windsurf, copilot, handoff,
+		agentsMD, gemini, cursor, windsurf, copilot, handoff,
 	}
 }

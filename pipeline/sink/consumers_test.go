@@ -139,6 +139,12 @@ var subjects = map[string]sinktest.Open{
 		s.Roots = append(s.Roots, s.Files[0].Path)
 		return s
 	},
+	"gemini": func(t *testing.T) sinktest.Subject {
+		s := projectSubject(t, "gemini", "")
+		s.Files = []sinktest.File{{Path: filepath.Join(s.Workspace, "GEMINI.md"), Bytes: 32 << 10, PartUnits: 1000, PartBytes: 1000}}
+		s.Roots = append(s.Roots, s.Files[0].Path)
+		return s
+	},
 	"cursor": func(t *testing.T) sinktest.Subject {
 		s := projectSubject(t, "cursor", ".cursor")
 		s.Files = []sinktest.File{{Path: filepath.Join(s.Workspace, ".cursor", "rules", "session-migrator.mdc"), Whole: true, Units: 12_000}}
@@ -191,7 +197,7 @@ func TestConsumersKeepTheContract(t *testing.T) {
 			sinktest.Run(t, open)
 		})
 	}
-	if got := strings.Join(names, " "); got != "drop workbuddy workbuddy-global codebuddy claude openclaw obsidian agents-md cursor windsurf copilot handoff" {
+	if got := strings.Join(names, " "); got != "drop workbuddy workbuddy-global codebuddy claude openclaw obsidian agents-md gemini cursor windsurf copilot handoff" {
 		t.Errorf("the order is %s", got)
 	}
 }

@@ -249,7 +249,7 @@ func TestListOfWorkBuddy(t *testing.T) {
 // Projects that the user didn't name are not touched, and a folder that isn't
 // there is asked for, not made.
 func TestProjectSinks(t *testing.T) {
-	for name, folder := range map[string]string{"agents-md": "", "cursor": ".cursor", "windsurf": ".windsurf", "copilot": ".github", "handoff": ""} {
+	for name, folder := range map[string]string{"agents-md": "", "gemini": "", "cursor": ".cursor", "windsurf": ".windsurf", "copilot": ".github", "handoff": ""} {
 		d := &desk{machine: newMachine(t), t: t, name: name, now: later}
 		if d.share(0, "", d.session(1)); len(d.last) != 0 {
 			t.Errorf("%s: %+v", name, d.last)
