@@ -28,7 +28,7 @@ func TestDailyLog(t *testing.T) {
 	s.Did, s.Result, s.Open = []string{"page.go (+50 −30)", "@evil <x>"}, "font is 1.9", "3 steps"
 	f := d.share(0, log, s)
 	first := "# 2031-02-11\n\n<!-- session-migrator:entry b7d20e63@t4 -->\n## 00:26 Codex: freeze golden invoices (interrupted)\n" +
-		"- Did: page.go (+50 −30); \\@evil &lt;x>\n- Result: font is 1.9\n- Open: 3 steps\n"
+		"- Did: page.go (+50 −30); @ evil &lt;x>\n- Result: font is 1.9\n- Open: 3 steps\n"
 	if got := read(t, log); got != first || f.Entries[s.ThreadID] != "interrupted" || !f.Ours {
 		t.Errorf("%+v\n%s", f, got)
 	}

@@ -69,7 +69,8 @@ func TestLine(t *testing.T) {
 		{"run `go test` now", "run `go test` now"},
 		{"run `go test now", "run 'go test now"},
 		{"```sh", "'''sh"},
-		{"<b> @x [y](z)", `&lt;b> \@x \[y\](z)`},
+		{"<b> @x [y](z)", `&lt;b> @ x \[y\](z)`},
+		{`as @totals.md and \@@a.md says, mail me@host, 5 @ 3, @`, `as @ totals.md and \@ @ a.md says, mail me@ host, 5 @ 3, @`},
 		{"a\n\tb\u202e", "a b"},
 	} {
 		if got := line(c.in, root, 200); got != c.want {

@@ -20,8 +20,14 @@ const (
 // import, no path outside of the workspace, and at most so many UTF-16 units.
 func line(s string, workspace string, most int) string {
 	s = relativePaths(strings.Join(strings.Fields(visible(s)), " "), workspace)
-	return fit(strings.NewReplacer("<", "&lt;", "@", `\@`, "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
+	s = strings.TrimSpace(mention.ReplaceAllString(s, "@ "))
+	return fit(strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
 }
+
+// mention is what an agent takes for the beginning of a file's name, the text
+// of which it takes in: CodeBuddy does so within a word and after a backslash
+// too.
+var mention = regexp.MustCompile(`@ ?`)
 
 // fit shortens text that is fit for a line, and leaves no code span open.
 func fit(s string, most int) string {
