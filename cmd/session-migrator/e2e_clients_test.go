@@ -37,6 +37,13 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
+// in is the place as seen from a part of the test.
+func (p *place) in(t *testing.T) *place {
+	q := *p
+	q.t = t
+	return &q
+}
+
 // write writes a file below the home, with the folders it needs.
 func (p *place) write(name, text string) {
 	p.t.Helper()

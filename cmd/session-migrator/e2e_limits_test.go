@@ -108,6 +108,7 @@ func repository(p *place) (below, worktree string) {
 // folders below it and worktrees too. It counts UTF-16 units after it took
 // HTML comments out.
 func TestLimitsOfClaude(t *testing.T) {
+	t.Parallel()
 	trial{client: claude, measure: units, stripped: true,
 		write: func(p *place, text string) {
 			p.write(filepath.Join(".claude", "projects", claudeSlug(p.work), "memory", "MEMORY.md"), text)
@@ -122,6 +123,7 @@ func TestLimitsOfClaude(t *testing.T) {
 // CodeBuddy names it after the folder it is started in, be that a worktree or
 // a folder of the repository.
 func TestLimitsOfCodeBuddy(t *testing.T) {
+	t.Parallel()
 	dir := func(p *place, i int) string {
 		below, worktree := repository(p)
 		return []string{below, worktree, p.work}[i]
@@ -140,6 +142,7 @@ func TestLimitsOfCodeBuddy(t *testing.T) {
 // Codex counts the bytes of a project's files only: those of the user are
 // shown whole, whatever their size.
 func TestLimitsOfCodex(t *testing.T) {
+	t.Parallel()
 	users := strings.Repeat("user's own\n", 4000)
 	trial{client: codex, measure: bytesOf, also: users,
 		write: func(p *place, text string) {
@@ -155,6 +158,7 @@ func TestLimitsOfCodex(t *testing.T) {
 
 // Gemini CLI has no limit that was found.
 func TestLimitsOfGemini(t *testing.T) {
+	t.Parallel()
 	trial{client: gemini, measure: units,
 		write: func(p *place, text string) { p.write("code/shop_api/GEMINI.md", text) },
 		dir: func(p *place, _ int) string {

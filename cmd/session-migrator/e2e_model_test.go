@@ -14,13 +14,14 @@ import (
 	"testing"
 )
 
-// listener is a model that answers every request with one word and keeps what
-// it was shown. It speaks OpenAI Responses, OpenAI chat completions, Anthropic
+// listener is a model that answers every request with the same words and keeps
+// what it was shown. It speaks OpenAI Responses, OpenAI chat completions, Anthropic
 // Messages and Gemini generateContent.
 type listener struct {
 	url   string
 	mu    sync.Mutex // guards the rest
 	n     int
+	say   string
 	shown []string // the texts of each request, one below the other
 	other []string // requests that are none of these, as METHOD PATH
 }
@@ -29,11 +30,18 @@ const said = "done"
 
 func listen(t *testing.T) *listener {
 	t.Helper()
-	l := &listener{}
+	l := &listener{say: said}
 	srv := httptest.NewServer(l)
 	t.Cleanup(srv.Close)
 	l.url = srv.URL
 	return l
+}
+
+// says sets the answer from now on.
+func (l *listener) says(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.say = text
 }
 
 // texts gives what each request showed.
@@ -92,7 +100,7 @@ func (l *listener) aside(w http.ResponseWriter, path string) {
 
 func (l *listener) responses(w http.ResponseWriter, _ bool) {
 	s := &script{n: l.n}
-	s.answer(w, s.item(step{say: said}, nil))
+	s.answer(w, s.item(step{say: l.say}, nil))
 }
 
 func (l *listener) chat(w http.ResponseWriter, stream bool) {
@@ -101,7 +109,7 @@ func (l *listener) chat(w http.ResponseWriter, stream bool) {
 		return map[string]any{"id": fmt.Sprintf("c%d", l.n), "object": object, "created": 1, "model": "scripted", "choices": []any{choice},
 			"usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}
 	}
-	msg := map[string]any{"role": "assistant", "content": said}
+	msg := map[string]any{"role": "assistant", "content": l.say}
 	if !stream {
 		reply(w, base("chat.completion", map[string]any{"message": msg, "finish_reason": "stop"}))
 		return
@@ -113,7 +121,7 @@ func (l *listener) chat(w http.ResponseWriter, stream bool) {
 
 func (l *listener) messages(w http.ResponseWriter, stream bool) {
 	msg := map[string]any{"id": fmt.Sprintf("msg_%d", l.n), "type": "message", "role": "assistant", "model": "scripted", "stop_sequence": nil,
-		"content": []any{map[string]any{"type": "text", "text": said}}, "stop_reason": "end_turn", "usage": map[string]any{"input_tokens": 10, "output_tokens": 5}}
+		"content": []any{map[string]any{"type": "text", "text": l.say}}, "stop_reason": "end_turn", "usage": map[string]any{"input_tokens": 10, "output_tokens": 5}}
 	if !stream {
 		reply(w, msg)
 		return
@@ -121,14 +129,14 @@ func (l *listener) messages(w http.ResponseWriter, stream bool) {
 	msg["content"], msg["stop_reason"] = []any{}, nil
 	events(w, map[string]any{"type": "message_start", "message": msg},
 		map[string]any{"type": "content_block_start", "index": 0, "content_block": map[string]any{"type": "text", "text": ""}},
-		map[string]any{"type": "content_block_delta", "index": 0, "delta": map[string]any{"type": "text_delta", "text": said}},
+		map[string]any{"type": "content_block_delta", "index": 0, "delta": map[string]any{"type": "text_delta", "text": l.say}},
 		map[string]any{"type": "content_block_stop", "index": 0},
 		map[string]any{"type": "message_delta", "delta": map[string]any{"stop_reason": "end_turn", "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5}},
 		map[string]any{"type": "message_stop"})
 }
 
 func (l *listener) gemini(w http.ResponseWriter, stream bool) {
-	part := map[string]any{"role": "model", "parts": []any{map[string]any{"text": said}}}
+	part := map[string]any{"role": "model", "parts": []any{map[string]any{"text": l.say}}}
 	out := map[string]any{"candidates": []any{map[string]any{"content": part, "finishReason": "STOP", "index": 0}},
 		"usageMetadata": map[string]any{"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}, "modelVersion": "scripted"}
 	if stream {
