@@ -2,6 +2,8 @@ package sink_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -99,6 +101,40 @@ func TestPlacesOfWorkBuddy(t *testing.T) {
 	check("a link out of the workspace", m.project, "")
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
 		t.Errorf("outside: %v, %v", entries, err)
+	}
+}
+
+// A receipt of another folder, program or workspace form is none of the sink's.
+func TestReceiptsOfElsewhere(t *testing.T) {
+	d := workbuddyDesk(t)
+	d.folder(t, ".workbuddy")
+	d.folder(t, ".claude")
+	for sinkName, names := range map[string][]string{
+		"workbuddy": {
+			filepath.Join(d.project, ".workbuddy", "memory", docName), filepath.Join(d.project, ".workbuddy", "memory", "notes", docName),
+			filepath.Join(d.project, "memory", "codex", docName), filepath.Join(d.home, ".workbuddy", "memory", "codex", docName),
+			filepath.Join(d.project, ".workbuddy", "memory", "codex", "Notes.md"),
+		},
+		"claude": {
+			filepath.Join(d.home, ".claude", "projects", "x", "memory", docName), filepath.Join(d.home, ".claude", "memory", "codex-"+docName),
+			filepath.Join(d.home, ".claude", "projects", "x", "y", "memory", "codex-"+docName), filepath.Join(d.home, "projects", "x", "memory", "codex-"+docName),
+		},
+	} {
+		s := d.open(t, sinkName, sink.Choice{})
+		for _, name := range names {
+			put(t, "x", name)
+			sum := sha256.Sum256([]byte("x"))
+			r := sink.Receipt{Sink: sinkName, ThreadID: threadID, Path: filepath.ToSlash(name), Hash: hex.EncodeToString(sum[:]), Size: 1, State: sink.StateWritten}
+			if err := s.Remove(t.Context(), r); err == nil {
+				t.Errorf("%s removed %s", sinkName, name)
+			}
+			if _, err := s.Put(t.Context(), sink.Artifact{ThreadID: threadID, Cwd: d.project, Name: docName, Data: []byte("y"), Last: r}); err == nil {
+				t.Errorf("%s took %s", sinkName, name)
+			}
+			if read(t, name) != "x" {
+				t.Errorf("%s wrote %s", sinkName, name)
+			}
+		}
 	}
 }
 

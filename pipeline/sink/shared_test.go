@@ -165,6 +165,29 @@ func TestSharedFilesAreWrittenRarely(t *testing.T) {
 	}
 }
 
+// A file that somebody is about to write may have lost our lines for a moment.
+func TestBlockIsNotMissedInAYoungFile(t *testing.T) {
+	d := workbuddyDesk(t)
+	d.share(0, d.memory(), d.session(1))
+	whole := read(t, d.memory())
+	d.now = d.now.Add(time.Hour)
+	young := func(text string) {
+		t.Helper()
+		put(t, text, d.memory())
+		if err := os.Chtimes(d.memory(), d.now, d.now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	young("# Notes\n")
+	if f := d.share(0, d.memory(), d.session(1)); len(f.Missing) != 0 || !f.Again.Equal(d.now.Add(5*time.Second)) || f.Problem != "" {
+		t.Errorf("%+v", f)
+	}
+	young(whole)
+	if f := d.share(time.Hour, d.memory(), d.session(1)); len(f.Missing) != 0 || f.Problem != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestMalformedMarkersAreTold(t *testing.T) {
 	d := workbuddyDesk(t)
 	text := "# Notes\n\n<!-- session-migrator:begin v=1 hash=00000000 -->\nmine\n"
