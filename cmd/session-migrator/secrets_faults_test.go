@@ -6,99 +6,96 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/reliability"
+	"github.com/session-migrator/session-migrator/pipeline/redact/redacttest"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 )
 
-// tokens60 makes 60 secrets of known shapes: none of them opens anything, and
-// none stands here whole.
-func tokens60() []string {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	const capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-	const hexdigits = "0123456789abcdef"
-	r := rand.New(rand.NewPCG(60, 60))
-	body := func(n int, set string) string {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = set[r.IntN(len(set))]
-		}
-		b[n/2] = set[len(set)-1]
-		return string(b)
+// carrier is a session with secrets of one kind, another in each place.
+func carrier(i int, s []redacttest.Secret) *rollouttest.Rollout {
+	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	opt := rollouttest.Options{ThreadID: threadID(i), Cwd: "/srv/proj"}
+	if !s[4].Block {
+		opt.Cwd, opt.BranchName = "/srv/"+s[4].Text, s[5].Text
 	}
-	var out []string
-	for range 3 {
-		out = append(out,
-			"gh"+"p_"+body(36, letters), "gh"+"o_"+body(36, letters), "github"+"_pat_"+body(22, letters)+"_"+body(59, letters), "gl"+"pat-"+body(20, letters),
-			"AKIA"+body(16, capitals), "ASIA"+body(16, capitals), "sk"+"-"+body(48, letters), "sk"+"-ant-api03-"+body(90, letters), "sk"+"-or-v1-"+body(64, hexdigits),
-			"xo"+"xb-123456789012-"+body(24, letters), "xa"+"pp-1-"+body(40, letters), "AI"+"za"+body(35, letters), "sk"+"_live_"+body(24, letters),
-			"np"+"m_"+body(36, letters), "h"+"f_"+body(34, letters), "py"+"pi-AgEI"+body(60, letters), "do"+"p_v1_"+body(64, hexdigits), "gs"+"k_"+body(52, letters),
-			"ey"+"J"+body(20, letters)+".ey"+"J"+body(40, letters)+"."+body(43, letters), "GOC"+"SPX-"+body(28, letters))
+	b := rollouttest.New(rollouttest.Paginated, opt)
+	// The first request is the title until there is another: each of them is cut
+	// at another place, many within the secret.
+	b.User(strings.Repeat("go ", 133-i%40) + s[0].Text + "\nand go on")
+	args, err := json.Marshal(map[string]string{"cmd": "make deploy # " + s[1].Text})
+	if err != nil {
+		panic(err) // of a map of strings
 	}
-	return out
+	b.Call("exec_command", string(args), "Exit code: 1\nOutput:\nerror: "+s[2].Text+"\n"+strings.Repeat("more\n", i%50))
+	b.Call("exec_command", `{"cmd":"go test ./..."}`, "Exit code: 1\nOutput:\n"+strings.Repeat("ok\n", i)+"FAIL "+s[2].Text)
+	b.Assistant("I used this:\n\n" + s[3].Text + "\n\nand it went well. " + strings.Repeat("It did. ", i%90))
+	if i%2 == 0 && !s[6].Block {
+		b.Rename(line("deploy with " + s[6].Text))
+	}
+	b.End()
+	b.User("Never show " + s[7].Text + " to anybody.")
+	return b.Fail("stream failed: " + s[7].Text)
 }
 
 // What a user pasted once leaves by none of the ways out.
 func TestFaultSecretsStayIn(t *testing.T) {
-	secrets := tokens60()
-	reliability.Fault(t, 48, "60 secrets as request, answer, command, output, title and folder")
+	const places = 8
+	var made [places][]redacttest.Secret
+	var all []redacttest.Secret
+	for n := range made {
+		made[n] = redacttest.All(uint64(100 + n))
+		all = append(all, made[n]...)
+	}
+	kinds := len(made[0])
+	reliability.Fault(t, 48, fmt.Sprintf("%d kinds of secrets as request, answer, command, output, title, folder, branch and error, many where texts are cut", kinds))
 	p := newProcess(t)
-	var threads []*rollouttest.Rollout
-	for i, s := range secrets {
-		b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: threadID(i), Cwd: "/srv/" + s})
-		b.User("use "+s+" for it").Call("exec_command", fmt.Sprintf(`{"cmd":"deploy --key %s"}`, s), "answered with "+s+"\n").Assistant("I used `" + s + "`.").End()
-		b.Rename("deploy with " + s)
-		threads = append(threads, b)
-		p.write(b)
+	begun := time.Now()
+	for i := range kinds {
+		var s []redacttest.Secret
+		for n := range made {
+			s = append(s, made[n][i])
+		}
+		p.write(carrier(i, s))
 	}
 	p.start("run", "--log-level", "debug")
-	p.until("all are read and written", time.Minute, func() bool {
+	p.until("all are read and written", 2*time.Minute, func() bool {
 		files, _ := filepath.Glob(filepath.Join(p.data, "memory", "projects", "*", "2*.md"))
-		return len(files) == len(secrets) && p.has("I used", threads...)
+		return len(files) == kinds
 	})
-	var questions strings.Builder
-	questions.WriteString(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
-	ask := func(id int, tool string, args map[string]any) {
-		line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args}})
-		if err != nil {
-			t.Fatal(err)
+	t.Logf("written after %v", time.Since(begun))
+	out := map[string]string{"mcp": askAll(t, p, kinds), "status": p.output("status"), "doctor": p.output("doctor")}
+	for _, form := range []string{"", "--json"} {
+		out["sessions "+form] = p.output(strings.Fields("sessions --limit 0 " + form)...)
+	}
+	// A process each takes long: these are a sample. All forms of all kinds are
+	// seen to by TestNoFormShowsASecret of pipeline.
+	formats := []string{"markdown", "messages", "openai", "anthropic"}
+	for i := 0; i < kinds; i += 5 {
+		id := threadID(i)
+		switch i % 3 {
+		case 0:
+			out["decide"] += p.output("decide", id, "--model", "gpt-4o", "--json")
+		case 1:
+			out["show"] += p.output("show", id, "--model", "gpt-5.5")
+		default:
+			out["show"] += p.output("show", id, "--budget", strconv.Itoa(250+i))
 		}
-		questions.Write(append(line, '\n'))
+		out["migrate"] += p.output("migrate", id, "--to", "gpt-4o", "--format", formats[i%4])
 	}
-	ask(2, "list_sessions", map[string]any{"workspace": "all", "limit": 100})
-	ask(3, "migrator_status", map[string]any{})
-	for i := range secrets {
-		ask(10+4*i, "get_session_context", map[string]any{"session": threadID(i)})
-		ask(11+4*i, "migrate_session", map[string]any{"session": threadID(i), "target_model": "gpt-4o"})
-		ask(12+4*i, "get_migration_decision", map[string]any{"session": threadID(i), "target_model": "gpt-4o"})
-		ask(13+4*i, "get_omitted_original", map[string]any{"session": threadID(i), "ref": "t1"})
-	}
-	c := p.command("mcp", "--log-level", "debug")
-	c.Stdin = strings.NewReader(questions.String())
-	answers, err := c.CombinedOutput()
-	if err != nil {
-		t.Errorf("mcp: %v", err)
-	}
-	if n := strings.Count(string(answers), "deploy --key "); n < len(secrets) {
-		t.Errorf("only %d of %d sessions were handed out", n, len(secrets))
-	}
-	out := map[string]string{"mcp": string(answers), "sessions": p.output("sessions", "--limit", "0"), "status": p.output("status"), "doctor": p.output("doctor")}
-	for i := range secrets {
-		out["migrate"] += p.output("migrate", threadID(i), "--to", "gpt-4o")
-	}
+	t.Logf("asked after %v", time.Since(begun))
 	if code, _ := p.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	out["log"] = p.err.String()
-	err = filepath.WalkDir(filepath.Join(p.data, "memory"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(p.data, "memory"), func(path string, d fs.DirEntry, err error) error {
 		out["file names"] += path + "\n"
 		if err != nil || d.IsDir() {
 			return err
@@ -110,13 +107,56 @@ func TestFaultSecretsStayIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	leaks := redacttest.NewLeaks(all)
 	for where, text := range out {
-		low := strings.ToLower(text)
-		for i, s := range secrets {
-			if strings.Contains(text, s) || strings.Contains(low, strings.ToLower(s[len(s)-12:])) {
-				t.Errorf("secret %d, %.6s…, is in %s", i, s, where)
-			}
+		for name, part := range leaks.In(text) {
+			t.Errorf("%s: %q of it is in %s: …%s…", name, part, where, around(text, part))
 		}
 	}
-	reliability.Figure(t, 17, "60 secrets: none in memory files, their names, MCP answers, hand-overs, lists or logs")
+	for where, least := range map[string]int{"mcp": kinds, "migrate": kinds / 5, "memory files": kinds} {
+		if n := strings.Count(out[where], "[redacted:"); n < least {
+			t.Errorf("only %d marks in %s", n, where)
+		}
+	}
+	reliability.Figure(t, 17, "%d kinds of secrets in %d places: none in memory files, their names, MCP answers, hand-overs, lists or logs", kinds, places)
+}
+
+func around(text, part string) string {
+	i := max(0, strings.Index(strings.ToLower(text), part))
+	return strings.ToValidUTF8(text[max(0, i-60):min(len(text), i+40)], "?")
+}
+
+// askAll gives what the MCP server answers of all sessions.
+func askAll(t *testing.T, p *process, sessions int) string {
+	t.Helper()
+	var questions strings.Builder
+	questions.WriteString(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
+	n := 1
+	ask := func(tool string, args map[string]any) {
+		n++
+		line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		questions.Write(append(line, '\n'))
+	}
+	ask("list_sessions", map[string]any{"workspace": "all", "limit": 100})
+	ask("migrator_status", map[string]any{})
+	for i := range sessions {
+		id := threadID(i)
+		format := []string{"memory", "summary", "messages", "handoff"}[i%4]
+		ask("get_session_context", map[string]any{"session": id, "format": format, "target_model": "gpt-4o", "max_bytes": 2000 + i%2*30000})
+		ask("get_omitted_original", map[string]any{"session": id, "ref": "t1"})
+	}
+	c := p.command("mcp", "--log-level", "debug")
+	c.Stdin = strings.NewReader(questions.String())
+	answers, err := c.CombinedOutput()
+	if err != nil {
+		t.Errorf("mcp: %v", err)
+	}
+	if n := strings.Count(string(answers), "make deploy # "); n < sessions {
+		t.Errorf("sessions were handed out %d times", n)
+	}
+	return string(answers)
 }

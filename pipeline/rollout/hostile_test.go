@@ -57,7 +57,7 @@ func TestHostileIds(t *testing.T) {
 func TestHostileNames(t *testing.T) {
 	long := strings.Repeat("ä", 150)
 	for in, want := range map[string]string{
-		"gpt-5.5": "gpt-5.5", "a\x1b[31mb\nc\x00\td\x7f": "a[31mbcd", "日本 x": "日本 x", long: strings.Repeat("ä", 100), "x" + long: "x" + strings.Repeat("ä", 99),
+		"gpt-5.5": "gpt-5.5", "a\x1b[31mb\nc\x00\td\x7f": "abcd", "日本 x": "日本 x", long: strings.Repeat("ä", 100), "x" + long: "x" + strings.Repeat("ä", 99),
 	} {
 		b := metaLine(t, map[string]any{"id": "own", "originator": in, "cli_version": in, "model_provider": in, "source": in, "agent_nickname": in, "git": map[string]any{"branch": in}})
 		turn, err := json.Marshal(map[string]any{"timestamp": "2026-09-01T10:00:01.000Z", "type": "turn_context", "payload": map[string]any{"model": in, "effort": in}})

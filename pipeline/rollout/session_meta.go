@@ -1,9 +1,9 @@
 package rollout
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -99,23 +99,24 @@ func ident(v raw) string {
 // maxLabel bounds a short name such as a model's, bytes.
 const maxLabel = 200
 
+// colour is what is left of a terminal's sequence without its ESC.
+var colour = regexp.MustCompile("[\x1b\u009b]\\[?[0-?]*[ -/]*[@-~]")
+
 // label makes a short name fit for one line: without control characters and at
-// most maxLabel bytes.
+// most maxLabel bytes, not cut within a word, which may be a secret.
 func label(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
+	if strings.IndexFunc(s, unicode.IsControl) >= 0 {
+		s = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, colour.ReplaceAllString(s, ""))
+	}
 	if len(s) <= maxLabel {
 		return s
 	}
-	n := maxLabel
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return preview(s, maxLabel)
 }
 
 // source reads who started the thread: a word, or an object that tells more.
