@@ -18,11 +18,11 @@ func azureSecret(s string, i int) (Finding, bool) {
 	for to < len(s) && (dotted.has(s[to]) || s[to] == '~') {
 		to++
 	}
-	if n := len(strings.TrimRight(s[i+3:to], ".-")); n < 31 || n > 40 || !lively(s[i+3:to]) || strings.ContainsAny(s[from:i], " \t\n\"'=:") {
+	n := len(strings.TrimRight(s[i+3:to], ".-"))
+	if n < 31 || n > 40 || !lively(s[i+3:to]) || strings.ContainsAny(s[from:i], " \t\n\"'=:") {
 		return Finding{}, false
-	} else {
-		to = i + 3 + n
 	}
+	to = i + 3 + n
 	return Finding{KindServiceToken, from, to}, true
 }
 
