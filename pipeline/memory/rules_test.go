@@ -351,3 +351,18 @@ func TestCutQuotesKeepTheirEnd(t *testing.T) {
 		t.Errorf("begin at %d, cut at %d, end at %d", first, cut, last)
 	}
 }
+
+// What is special about a thread stands in its first section.
+func TestMarks(t *testing.T) {
+	now := func(s *session) string {
+		text := s.render(t, memory.Options{})
+		return text[strings.Index(text, "\n## Now\n"):strings.Index(text, "\n## Last request")]
+	}
+	wantText(t, now(forked()), "fork of session `019c49f0-1111-7c5e-9a41-3f08aaaa0001`", "its beginning (`019c49f0-1111-7c5e-9a41-3f08aaaa0002`) is not here", "taken back 2 times", "archived in Codex", "2 messages that Codex no longer has")
+	wantText(t, now(archivedGone()), "archived in Codex; Codex's file of it was deleted")
+	wantText(t, now(answered()), "no commit was seen after that [t1, t4]")
+	if text := now(finishedPlan()); strings.Contains(text, "commit") {
+		t.Errorf("all is committed, and it says\n%s", text)
+	}
+	wantText(t, answered().render(t, memory.Options{}), "**After the last check [t4] files were changed: [t4]**")
+}
