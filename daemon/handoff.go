@@ -122,7 +122,7 @@ func (r *relay) run(ctx context.Context) error {
 		case h := <-r.waiting:
 			err := r.desktop.Show(ctx, "session-migrator: "+h.String(), h.Name(noticeName)+" | next: "+h.Command)
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // told to stop
 			}
 			text := ""
 			if err != nil {

@@ -120,7 +120,7 @@ func letRead(path, without string) string {
 
 // unreadCache adds to the status that the cache could not be asked, and what
 // can be known without it.
-func (s *statusJSON) unreadCache(ctx context.Context, c config.Config, f fault, none bool) {
+func (s *statusJSON) unreadCache(ctx context.Context, f fault, none bool) {
 	s.DB.Problem, s.DB.none = &f.what, none
 	s.Problems = append(s.Problems, "cache: "+f.what+": "+f.fix)
 	for i := range s.Roots {

@@ -208,7 +208,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	problem = s.look(ctx, c, a.now())
 	if problem != nil {
 		problem = tellDaemon(c, info, problem)
-		s.unreadCache(ctx, c, cacheFault(c, info.Running, problem), errors.Is(problem, store.ErrNone))
+		s.unreadCache(ctx, cacheFault(c, info.Running, problem), errors.Is(problem, store.ErrNone))
 	}
 	return s, problem, nil
 }

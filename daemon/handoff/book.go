@@ -36,7 +36,7 @@ func marks(ctx context.Context, db *store.DB) (map[string][]Mark, error) {
 	out := map[string][]Mark{}
 	var all []Mark
 	if json.Unmarshal([]byte(text), &all) != nil {
-		return out, nil
+		all = nil
 	}
 	for _, m := range all {
 		out[m.ThreadID] = append(out[m.ThreadID], m)

@@ -54,7 +54,7 @@ func (d Desktop) Show(ctx context.Context, title, text string) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
-	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the program is one of ours, the texts go as arguments
 	c.WaitDelay = grace
 	out, err := c.CombinedOutput()
 	if err != nil && ctx.Err() != nil {

@@ -102,7 +102,7 @@ func markAt(s string, i int) int {
 	if strings.HasPrefix(body, "!-- session-migrator:") {
 		return i + open // ours: a reader of files must not take it for a block
 	}
-	return element(s, i, open, body)
+	return element(i, open, body)
 }
 
 // barred returns the length of "|name|>" at the beginning of s, 0 if it isn't there.
@@ -134,7 +134,7 @@ func closing(s string) int {
 
 // element returns the end of a tag whose name is one of the elements. Of a tag
 // that isn't closed nearby the bracket alone counts.
-func element(s string, i, open int, body string) int {
+func element(i, open int, body string) int {
 	from := 0
 	for from < len(body) && (body[from] == '/' || body[from] == '<') { // <</SYS>>
 		from++

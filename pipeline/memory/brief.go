@@ -14,11 +14,12 @@ import (
 // one line in the language of the person, redacted, not escaped, and without
 // absolute paths; empty where there is nothing to say.
 type Digest struct {
-	Lang   string   // en, zh, ja, de, …
-	Did    []string // newest first
-	Result string   // what the last answer, else the newest check says
-	Open   string
-	Next   string // as the agent named it
+	Lang     string   // en, zh, ja, de, …
+	Standing string   // done or blocked, if somebody said so
+	Did      []string // newest first
+	Result   string   // what the last answer, else the newest check says
+	Open     string
+	Next     string // as the agent named it
 }
 
 // Sizes of a digest.
@@ -32,7 +33,7 @@ const (
 func Brief(d Document) Digest {
 	words := labelsOf(d.lang)
 	l := &words
-	g := Digest{Lang: d.lang.String(), Did: d.did(l)}
+	g := Digest{Lang: d.lang.String(), Standing: d.Standing.String(), Did: d.did(l)}
 	g.Result = d.result(l)
 	g.Open = d.openWork(l)
 	if (!d.Next.Offer || d.Accepted > 0) && d.Next.Turn >= d.Request.Turn {

@@ -54,6 +54,15 @@ func TestBriefOfTurnsWithoutAnAnswer(t *testing.T) {
 
 // A shared file is read by agents that work elsewhere: an absolute path in it
 // would pull their writes to the old folder.
+func TestBriefTellsTheStanding(t *testing.T) {
+	if g := memory.Brief(memory.Build(blockedSession().input())); g.Standing != "blocked" {
+		t.Errorf("standing %q", g.Standing)
+	}
+	if g := memory.Brief(memory.Build(answered().input())); g.Standing != "" {
+		t.Errorf("standing %q", g.Standing)
+	}
+}
+
 func TestBriefHasNoAbsolutePaths(t *testing.T) {
 	tests := []struct{ cwd, in, want string }{
 		{"/home/dana/code/ledgerkit", "see /home/dana/code/ledgerkit/a/b.go:3", "see a/b.go:3"},

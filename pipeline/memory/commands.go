@@ -75,9 +75,6 @@ type Check struct {
 	outcome outcome
 }
 
-// passed tells a check whose exit code says so.
-func (c *Check) passed() bool { return c.HasExit && c.Exit == 0 && c.HiddenBy == "" }
-
 // Failure is a command that failed and was not seen to pass afterwards.
 type Failure struct {
 	Command string

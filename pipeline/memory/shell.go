@@ -236,16 +236,16 @@ func wordsOf(s string) []string {
 		open = false
 	}
 	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '\'' || c == '"':
+		switch c := s[i]; c {
+		case '\'', '"':
 			n := quotedLen(s[i:], c)
 			b.WriteString(strings.Trim(s[i:i+n], string(c)))
 			open = true
 			i += n
-		case c == ' ' || c == '\t' || c == '\n':
+		case ' ', '\t', '\n':
 			end()
 			i++
-		case c == '>':
+		case '>':
 			fd := b.String()
 			if fd != "" && fd != "1" && fd != "2" && fd != "&" {
 				end()

@@ -77,6 +77,7 @@ type Session struct {
 	Cwd       string // folder the thread worked in, as written
 	Title     string
 	State     transcript.State
+	Standing  string // done or blocked, if somebody said so; goes before State
 	Created   time.Time
 	Updated   time.Time
 	Turns     int

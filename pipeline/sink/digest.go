@@ -32,8 +32,8 @@ type digest struct {
 type rowStyle func(r row) string
 
 type row struct {
-	date, state, title, next, open, path, id, project string
-	words                                             *words
+	date, state, title, next, path, id, project string
+	words                                       *words
 }
 
 // rowPath ends with the path of the document.
@@ -104,7 +104,7 @@ func (d digest) body(level int, fits func(string) bool) (text string, threads []
 
 func (d digest) tell(s Session, title int, next bool) string {
 	r := row{
-		date: s.Updated.In(d.zone).Format(time.DateOnly), state: d.words.state(s.State), words: d.words,
+		date: s.Updated.In(d.zone).Format(time.DateOnly), state: d.words.marked(&s), words: d.words,
 		title: line(s.Title, d.rootOf(s), title), id: safeID(s.ThreadID), project: line(baseName(s.Workspace), "", 30),
 	}
 	if r.title == "" {

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func (k dailyLog) compose(j *job, f SharedFile, day string, sessions []Session, 
 	there := block.Entries(snap.data)
 	w := wordsOf(sessions)
 	for _, s := range slices.Backward(sessions) {
-		state := s.State.String()
+		state := cmp.Or(s.Standing, s.State.String())
 		if told[s.ThreadID] == state {
 			continue
 		}
@@ -142,7 +143,7 @@ func (k dailyLog) entry(j *job, s Session, w *words) block.Entry {
 	}
 	return block.Entry{
 		ID8: shortID(s.ThreadID), Turn: s.Turns, Clock: s.Updated.In(j.sink.env.Zone).Format("15:04"),
-		Heading: w.codex + title + w.paren[0] + w.states[s.State] + w.paren[1], Bullets: bullets,
+		Heading: w.codex + title + w.paren[0] + w.state(&s) + w.paren[1], Bullets: bullets,
 	}
 }
 

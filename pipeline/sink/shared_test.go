@@ -245,6 +245,26 @@ func TestBlockOfWorkBuddy(t *testing.T) {
 	}
 }
 
+// Somebody's word that work stands still, or is done, goes before how it ended.
+func TestStandingGoesBeforeTheState(t *testing.T) {
+	for _, c := range []struct{ lang, standing, block, log string }{
+		{"en", "blocked", " **blocked** ", " (blocked)\n"}, {"en", "done", " done ", " (done)\n"},
+		{"zh", "blocked", " **受阻** ", "（受阻）\n"}, {"de", "done", " erledigt ", " (erledigt)\n"},
+		{"en", "", " **interrupted** ", " (interrupted)\n"}, {"en", "unheard of", " **interrupted** ", " (interrupted)\n"},
+	} {
+		d := workbuddyDesk(t)
+		d.now = at(d, "09:30")
+		s := d.session(1)
+		s.Lang, s.State, s.Standing, s.Updated = c.lang, transcript.StateInterrupted, c.standing, at(d, "00:26")
+		d.share(0, d.memory(), s)
+		log := d.log("2031-02-11")
+		d.share(time.Hour, log, s)
+		if block, entry := read(t, d.memory()), read(t, log); !strings.Contains(block, c.block) || !strings.Contains(entry, c.log) {
+			t.Errorf("%s %q: %s\n%s", c.lang, c.standing, block, entry)
+		}
+	}
+}
+
 func TestNoteOnWhatGitWouldTakeIn(t *testing.T) {
 	d := workbuddyDesk(t)
 	if f := d.share(0, d.memory(), d.session(1)); !strings.Contains(f.Note, ".git/info/exclude") {

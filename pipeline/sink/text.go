@@ -95,14 +95,15 @@ func relativePaths(s, workspace string) string {
 
 // words are the texts of one language.
 type words struct {
-	heading string // of the block
-	next    string // before the next step, after title
-	open    string
-	see     string // before the path of the document
-	more    string // before the path of the list
-	and     string // between that and how to ask
-	ask     string // how to get the originals
-	states  map[transcript.State]string
+	heading   string // of the block
+	next      string // before the next step, after title
+	open      string
+	see       string // before the path of the document
+	more      string // before the path of the list
+	and       string // between that and how to ask
+	ask       string // how to get the originals
+	states    map[transcript.State]string
+	standings map[string]string
 
 	notes string // after the project's name, title of a new file
 	codex string // before the title of an entry of a daily log
@@ -121,7 +122,8 @@ var languages = map[string]*words{
 			transcript.StateEmpty: "empty", transcript.StateUnanswered: "unanswered", transcript.StateRunning: "running",
 			transcript.StateAnswered: "answered", transcript.StateInterrupted: "interrupted", transcript.StateFailed: "failed",
 		},
-		notes: " — project notes", codex: "Codex: ", paren: [2]string{" (", ")"},
+		standings: map[string]string{"done": "done", "blocked": "blocked"},
+		notes:     " — project notes", codex: "Codex: ", paren: [2]string{" (", ")"},
 		did: "Did: ", said: "Result: ", left: "Open: ", file: "Hand-off file: ",
 	},
 	"zh": {
@@ -131,7 +133,8 @@ var languages = map[string]*words{
 			transcript.StateEmpty: "空", transcript.StateUnanswered: "未答复", transcript.StateRunning: "进行中",
 			transcript.StateAnswered: "已答复", transcript.StateInterrupted: "中断", transcript.StateFailed: "失败",
 		},
-		notes: " 项目笔记", codex: "Codex：", paren: [2]string{"（", "）"},
+		standings: map[string]string{"done": "已完成", "blocked": "受阻"},
+		notes:     " 项目笔记", codex: "Codex：", paren: [2]string{"（", "）"},
 		did: "做了：", said: "结论：", left: "未完：", file: "交接文件：",
 	},
 	"de": {
@@ -141,7 +144,8 @@ var languages = map[string]*words{
 			transcript.StateEmpty: "leer", transcript.StateUnanswered: "unbeantwortet", transcript.StateRunning: "läuft",
 			transcript.StateAnswered: "beantwortet", transcript.StateInterrupted: "abgebrochen", transcript.StateFailed: "fehlgeschlagen",
 		},
-		notes: " — Projektnotizen", codex: "Codex: ", paren: [2]string{" (", ")"},
+		standings: map[string]string{"done": "erledigt", "blocked": "blockiert"},
+		notes:     " — Projektnotizen", codex: "Codex: ", paren: [2]string{" (", ")"},
 		did: "Getan: ", said: "Ergebnis: ", left: "Offen: ", file: "Übergabedatei: ",
 	},
 	"ja": {
@@ -151,7 +155,8 @@ var languages = map[string]*words{
 			transcript.StateEmpty: "空", transcript.StateUnanswered: "未回答", transcript.StateRunning: "実行中",
 			transcript.StateAnswered: "回答済み", transcript.StateInterrupted: "中断", transcript.StateFailed: "失敗",
 		},
-		notes: " プロジェクトメモ", codex: "Codex：", paren: [2]string{"（", "）"},
+		standings: map[string]string{"done": "完了", "blocked": "停止中"},
+		notes:     " プロジェクトメモ", codex: "Codex：", paren: [2]string{"（", "）"},
 		did: "実施：", said: "結果：", left: "残り：", file: "引き継ぎファイル：",
 	},
 }
@@ -159,22 +164,29 @@ var languages = map[string]*words{
 // wordsOf gives the texts in the language of the newest session; English for
 // one that has none.
 func wordsOf(sessions []Session) *words {
-	for _, s := range sessions {
-		if w := languages[s.Lang]; w != nil {
+	if len(sessions) > 0 {
+		if w := languages[sessions[0].Lang]; w != nil {
 			return w
 		}
-		break
 	}
 	return languages["en"]
 }
 
-// state is the word for how a session stands; what isn't answered stands out.
-func (w *words) state(s transcript.State) string {
-	word := w.states[s]
-	if s != transcript.StateAnswered && word != "" {
-		return "**" + word + "**"
+// state is the word for how a session stands.
+func (w *words) state(s *Session) string {
+	if word := w.standings[s.Standing]; word != "" {
+		return word
 	}
-	return word
+	return w.states[s.State]
+}
+
+// marked is the same, and what is neither answered nor done stands out.
+func (w *words) marked(s *Session) string {
+	word := w.state(s)
+	if s.Standing == "done" || s.Standing == "" && s.State == transcript.StateAnswered || word == "" {
+		return word
+	}
+	return "**" + word + "**"
 }
 
 // onlyPrintable tells whether text has nothing that isn't shown; for paths, in

@@ -110,10 +110,9 @@ func Set(data []byte, body, title string, lim Limits) Result {
 		return Result{data, Malformed, why}
 	}
 	out, ok := data, true
-	switch {
-	case b == nil:
+	if b == nil {
 		out, ok = f.insert(body, title)
-	default:
+	} else {
 		_, texts := insideOf(data[b.inner:b.innerEnd])
 		if is := hashOf(texts); is != b.hash || is != hashClean(body) {
 			out, ok = f.renew(b, body, is != b.hash)
