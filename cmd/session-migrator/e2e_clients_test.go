@@ -68,12 +68,12 @@ func (p *place) writeJSON(name string, v any) {
 // run runs a program in a folder, in an environment of its own.
 func (p *place) run(dir string, env []string, argv ...string) string {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 3*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Dir, c.WaitDelay = dir, 5*time.Second
 	c.Env = append([]string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=dumb", "USER=nobody",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=n@localhost", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@localhost"}, env...)
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_ALLOW_PROTOCOL=file", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=n@localhost", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@localhost"}, env...)
 	var out, diag bytes.Buffer
 	c.Stdout, c.Stderr = &out, &diag
 	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
@@ -106,7 +106,7 @@ func (c client) shown(p *place, dir string) string {
 	out := p.run(dir, env, argv...)
 	texts := p.model.texts()[before:]
 	if len(texts) == 0 {
-		p.t.Fatalf("%s asked the model nothing\n%s", c.name, tailOf(out))
+		p.t.Fatalf("%s asked the model nothing, but %q\n%s", c.name, p.model.asides(), tailOf(out))
 	}
 	return strings.Join(texts, "\n")
 }

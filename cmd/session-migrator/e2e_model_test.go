@@ -51,6 +51,13 @@ func (l *listener) texts() []string {
 	return append([]string(nil), l.shown...)
 }
 
+// asides gives the requests that were none to a model.
+func (l *listener) asides() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]string(nil), l.other...)
+}
+
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

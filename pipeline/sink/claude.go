@@ -12,8 +12,9 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/sink/block"
 )
 
-// Claude Code loads 200 lines or 25,000 bytes of MEMORY.md, the rest is lost
-// without a word, and finds the files beside it by their first 30 lines. All
+// Claude Code loads 200 lines and 25,000 UTF-16 units of MEMORY.md, HTML
+// comments not counted, and cuts the rest: bytes, as others say, are the
+// narrower limit. It finds the files beside it by their first 30 lines. All
 // work trees of a repository share one folder.
 var claude = Consumer{
 	Name:  "claude",
