@@ -269,7 +269,7 @@ func TestDeletedLockFileLetsNoSecondDaemonIn(t *testing.T) {
 			p.until("the lock file is there again", func() bool { _, err := os.Stat(lock); return err == nil })
 			p.until("it says again who it is", func() bool {
 				i, err := daemon.Inspect(p.opt.Config)
-				return err == nil && i.PID == os.Getpid() && len(i.Sinks) == 1
+				return err == nil && i.PID == os.Getpid() && len(i.Sinks) > 0
 			})
 		})
 	}

@@ -364,6 +364,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		}
 	}
 	for _, k := range s.Sinks {
+		if k.Absent && k.Files == 0 {
+			continue // a program that isn't here
+		}
 		state := plural(k.Files, "file")
 		if len(k.Edited) > 0 {
 			state += " (" + number(len(k.Edited)) + " edited: yours, not renewed)"

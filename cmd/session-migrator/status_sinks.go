@@ -43,7 +43,7 @@ func (k sinkJSON) more() string {
 		out += ", lines in " + plural(k.Shared, "shared file")
 	}
 	if k.Absent {
-		out += ", no place for it here yet"
+		out += ", its place is gone"
 	}
 	return out
 }
