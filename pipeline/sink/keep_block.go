@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/sink/block"
@@ -72,6 +73,9 @@ func (k blockFile) compose(j *job, f *SharedFile, snap snapshot) edit {
 	d := digest{sessions: j.sessions, words: wordsOf(j.sessions), zone: j.sink.env.Zone, workspace: j.workspace, row: k.row}
 	if k.link != nil {
 		d.link, d.more = k.link(j.place)
+		if !slices.ContainsFunc(j.sessions, func(s Session) bool { return s.Path != "" }) {
+			d.more = "" // no document, no list
+		}
 	}
 	title := ""
 	if k.title != nil {
@@ -97,7 +101,7 @@ func (k blockFile) compose(j *job, f *SharedFile, snap snapshot) edit {
 		return edit{problem: "left alone: " + r.Why}
 	}
 	first := f.Written.IsZero()
-	return edit{data: r.Data, done: func(f *SharedFile) {
+	return edit{data: r.Data, soon: left(*f, j.sessions), done: func(f *SharedFile) {
 		if first {
 			warn := j.rel(k.name)
 			if k.warn != nil {
@@ -120,9 +124,17 @@ func (k blockFile) without(snap snapshot) edit {
 		return edit{problem: "left alone: " + r.Why}
 	}
 	if r.Outcome == block.Written {
-		return edit{data: r.Data, done: func(f *SharedFile) { f.Hash, f.Threads = "", nil }}
+		return edit{data: r.Data, soon: true, done: func(f *SharedFile) { f.Hash, f.Threads = "", nil }}
 	}
 	return edit{}
+}
+
+// left tells whether a session that the block speaks of isn't of this place any
+// more. Of as many as there can be, a new one may have taken its place.
+func left(f SharedFile, sessions []Session) bool {
+	return len(sessions) < maxSessions && slices.ContainsFunc(f.Threads, func(id string) bool {
+		return !slices.ContainsFunc(sessions, func(s Session) bool { return s.ThreadID == id })
+	})
 }
 
 // missing decides about a block that was written and isn't there any more:

@@ -157,7 +157,7 @@ func (k dailyLog) append(j *job, f *SharedFile, at spot, snap snapshot, text []b
 		f.Entries = told
 		return nil
 	}
-	if wait := j.wait(*f, snap); !wait.IsZero() {
+	if wait := j.wait(*f, snap, false); !wait.IsZero() {
 		f.Again = wait
 		return nil
 	}

@@ -150,6 +150,7 @@ type edit struct {
 	problem string // for the user
 	again   time.Time
 	own     bool // the file is ours: nobody else has to be waited for
+	soon    bool // what the file says isn't so any more: how often it is written doesn't count
 	// done notes in the record what holds when the file is so.
 	done func(*SharedFile)
 }
@@ -202,7 +203,7 @@ func (j *job) once(f *SharedFile, at spot, compose func(snapshot) edit) error {
 		}
 	case e.data == nil || snap.found && bytes.Equal(e.data, snap.data):
 	default:
-		if wait := j.wait(*f, snap); !e.own && !wait.IsZero() {
+		if wait := j.wait(*f, snap, e.soon); !e.own && !wait.IsZero() {
 			f.Again = wait
 			return nil
 		}
@@ -222,9 +223,9 @@ func (j *job) once(f *SharedFile, at spot, compose func(snapshot) edit) error {
 }
 
 // wait tells until when a shared file is left alone; zero: it may be written.
-func (j *job) wait(f SharedFile, snap snapshot) time.Time {
+func (j *job) wait(f SharedFile, snap snapshot, soon bool) time.Time {
 	wait := snap.young(j.now)
-	if next := f.Written.Add(paceShared); !f.Written.IsZero() && next.After(j.now) && next.After(wait) && !f.Written.After(j.now) {
+	if next := f.Written.Add(paceShared); !soon && !f.Written.IsZero() && next.After(j.now) && next.After(wait) && !f.Written.After(j.now) {
 		wait = next
 	}
 	return wait

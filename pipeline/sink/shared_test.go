@@ -151,11 +151,11 @@ func TestSharedFilesAreWrittenRarely(t *testing.T) {
 	written := d.now
 	touch(time.Hour)
 	for range 3 {
-		if f := d.share(3*time.Minute, d.memory(), d.session(2)); !f.Again.Equal(written.Add(10*time.Minute)) || has(t, d.memory(), "session 2") {
+		if f := d.share(3*time.Minute, d.memory(), d.session(2), d.session(1)); !f.Again.Equal(written.Add(10*time.Minute)) || has(t, d.memory(), "session 2") {
 			t.Errorf("after %v: %+v", d.now.Sub(written), f)
 		}
 	}
-	if f := d.share(time.Minute, d.memory(), d.session(2)); !f.Again.IsZero() || !has(t, d.memory(), "session 2") {
+	if f := d.share(time.Minute, d.memory(), d.session(2), d.session(1)); !f.Again.IsZero() || !has(t, d.memory(), "session 2") {
 		t.Errorf("after 10 min: %+v", f)
 	}
 	// A clock that is far behind the file's time keeps nothing waiting.
@@ -262,6 +262,32 @@ func TestStandingGoesBeforeTheState(t *testing.T) {
 		if block, entry := read(t, d.memory()), read(t, log); !strings.Contains(block, c.block) || !strings.Contains(entry, c.log) {
 			t.Errorf("%s %q: %s\n%s", c.lang, c.standing, block, entry)
 		}
+	}
+}
+
+// What a block says of a session that went elsewhere isn't so any more: that
+// doesn't wait for ten minutes. Nor does it name a list that isn't there.
+func TestBlockForgetsWhoLeft(t *testing.T) {
+	d := workbuddyDesk(t)
+	a, b := d.session(1), d.session(2)
+	b.Path = filepath.ToSlash(filepath.Join(d.project, ".workbuddy", "memory", "codex", "b.md"))
+	d.share(0, d.memory(), a, b)
+	if got := read(t, d.memory()); !strings.Contains(got, "session 2") || !strings.Contains(got, "codex/INDEX.md") {
+		t.Fatal(got)
+	}
+	if err := os.Chtimes(d.memory(), d.now, d.now); err != nil {
+		t.Fatal(err)
+	}
+	d.share(6*time.Second, d.memory(), a)
+	if got := read(t, d.memory()); strings.Contains(got, "session 2") || strings.Contains(got, "INDEX.md") || !strings.Contains(got, "session 1") {
+		t.Errorf("it still speaks of it: %s", got)
+	}
+	if err := os.Chtimes(d.memory(), d.now, d.now); err != nil {
+		t.Fatal(err)
+	}
+	d.share(6*time.Second, d.memory())
+	if has(t, d.memory(), "session-migrator:begin") {
+		t.Errorf("nothing is left to say: %s", read(t, d.memory()))
 	}
 }
 
