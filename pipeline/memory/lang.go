@@ -64,8 +64,8 @@ func languageOf(texts []string) language {
 				other++
 			}
 		}
-		for _, w := range strings.FieldsFunc(strings.ToLower(t), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
-			words[w]++
+		for _, w := range strings.Fields(strings.ToLower(t)) {
+			words[strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) })]++ // no parts of names and paths
 		}
 	}
 	// A character of Han stands for a word, a Latin one for a fifth of one;
