@@ -73,8 +73,8 @@ func (k blockFile) compose(j *job, f *SharedFile, snap snapshot) edit {
 	d := digest{sessions: j.sessions, words: wordsOf(j.sessions), zone: j.sink.env.Zone, workspace: j.workspace, row: k.row}
 	if k.link != nil {
 		d.link, d.more = k.link(j.place)
-		if !slices.ContainsFunc(j.sessions, func(s Session) bool { return s.Path != "" }) {
-			d.more = "" // no document, no list
+		if !slices.ContainsFunc(j.sessions, func(s Session) bool { return d.link(s) != "" }) {
+			d.more = "" // no document here, no list
 		}
 	}
 	title := ""

@@ -278,6 +278,7 @@ func TestBlockForgetsWhoLeft(t *testing.T) {
 	if err := os.Chtimes(d.memory(), d.now, d.now); err != nil {
 		t.Fatal(err)
 	}
+	a.Path = filepath.ToSlash(filepath.Join(filepath.Dir(d.project), "other", ".workbuddy", "memory", "codex", "a.md")) // where it was first
 	d.share(6*time.Second, d.memory(), a)
 	if got := read(t, d.memory()); strings.Contains(got, "session 2") || strings.Contains(got, "INDEX.md") || !strings.Contains(got, "session 1") {
 		t.Errorf("it still speaks of it: %s", got)
