@@ -174,7 +174,7 @@ func holder(run string) (pid int, role string) {
 
 // Waiting for a command that holds the lock: it ends by itself.
 const (
-	commandPatience = 10 * time.Second
+	commandPatience = 30 * time.Second
 	commandPoll     = 50 * time.Millisecond
 
 	// Who only asks whether the lock is held can stand in the way for a moment.

@@ -24,7 +24,7 @@ import (
 )
 
 // demoLimit bounds each step: whatever hangs is a fault, not a long demo.
-const demoLimit = 10 * time.Second
+const demoLimit = 30 * time.Second
 
 func newDemoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -104,7 +104,7 @@ let Codex ask by itself:
 
 // act runs one step within its time.
 func (d *demo) act(ctx context.Context, step func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, demoLimit, errors.New("nothing happened for 10 s"))
+	ctx, cancel := context.WithTimeoutCause(ctx, demoLimit, errors.New("nothing happened for 30 s"))
 	defer cancel()
 	err := step(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
