@@ -119,3 +119,19 @@ func TestNextStep(t *testing.T) {
 		}
 	}
 }
+
+// The backslashes of a path are turned around when it is shown: what stands
+// behind one was known for a secret before, and not afterwards.
+func TestPathsWithBackslashesHideNoSecret(t *testing.T) {
+	key, token := "AKIA"+"QX7MPLR2ZTN4WVB6", "ghp_"+strings.Repeat("a1B2c3D4e5F6", 3)
+	for _, path := range []string{`src/"a\n` + key + `"`, `src\` + token[:9] + `\u200b` + token[9:] + ` end.go`} {
+		s := newSession("Rotate the keys")
+		s.user("Rotate the keys")
+		s.patch("*** Update File: "+path+"\n@@\n-a\n+b\n", 0)
+		for _, text := range []string{s.render(t, memory.Options{}), strings.Join(memory.Brief(memory.Build(s.input())).Did, "\n")} {
+			if strings.Contains(text, key) || strings.Contains(text, token[9:]) || !strings.Contains(text, "[redacted:") {
+				t.Errorf("%q is shown as\n%s", path, text)
+			}
+		}
+	}
+}

@@ -183,7 +183,10 @@ func (d *Document) work(ms []transcript.Message) {
 	results := resultsOf(ms)
 	words := labelsOf(d.lang)
 	w := worker{d: d, l: &words, since: d.Request.Turn}
-	w.book.show = func(path string) string { return clean(relative(path, d.Thread.Cwd)) }
+	w.book.show = func(path string) string {
+		// With its backslashes turned around a path may hide a secret.
+		return clean(relative(clean(path), d.Thread.Cwd))
+	}
 	if d.Accepted > 0 {
 		w.since = d.Accepted
 	}
