@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/choices"
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
@@ -443,17 +444,17 @@ func (o *outlet) writeIndexes(ctx context.Context) error {
 func (o *outlet) info() SinkInfo {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	i := SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: o.lastErr,
+	i := SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: pipeline.RedactText(o.lastErr),
 		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting, Absent: o.gone, Problems: []string{}}
 	for _, f := range o.told {
 		if f.Hash != "" || f.Ours {
 			i.Shared++
 		}
 		if f.Problem != "" {
-			i.Problems = append(i.Problems, f.Path+": "+f.Problem)
+			i.Problems = append(i.Problems, pipeline.RedactText(f.Path+": "+f.Problem))
 		}
 		if f.Note != "" {
-			i.Problems = append(i.Problems, f.Note)
+			i.Problems = append(i.Problems, pipeline.RedactText(f.Note))
 		}
 	}
 	return i

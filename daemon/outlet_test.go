@@ -284,3 +284,16 @@ func TestNotesAreBounded(t *testing.T) {
 	}
 	d.run(func() {})
 }
+
+// Nobody expects a secret in what is said of a sink, be it of a folder's name.
+func TestWhatIsSaidOfASinkHasNoSecret(t *testing.T) {
+	token := "gh" + "p_" + strings.Repeat("a1B2c3D4e5F6", 3)
+	d := newDesk(t, 0)
+	o := d.pub.outlets[0]
+	o.lastErr = "open /srv/" + token + ": no room"
+	o.told = []sink.SharedFile{{Path: "/srv/" + token + "/AGENTS.md", Problem: "left alone: a marker", Note: token + " is exposed"}}
+	if i := d.info(o.name); strings.Contains(fmt.Sprint(i), token) || len(i.Problems) != 2 || !strings.Contains(i.Problems[0], "AGENTS.md: left alone") {
+		t.Errorf("%+v", i)
+	}
+	d.run(func() {})
+}

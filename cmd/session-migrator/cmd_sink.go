@@ -179,16 +179,16 @@ func loadChoices(c config.Config) (choices.Choices, error) {
 }
 
 func listing(ctx context.Context, c config.Config, db *store.DB, k sink.Consumer, said choices.Choice, info daemon.Info) (sinkListing, error) {
-	l := sinkListing{Name: k.Name, About: k.About, Mode: modeName(k.Mode), Enabled: said.On(k.Mode), Why: why(c, k, said), Dir: said.Dir,
-		Workspaces: list(said.Workspaces), Off: list(said.Off), Problems: []string{}, Places: []string{}, Edited: []string{}}
+	l := sinkListing{Name: k.Name, About: k.About, Mode: modeName(k.Mode), Enabled: said.On(k.Mode), Why: shown(why(c, k, said)), Dir: shown(said.Dir),
+		Workspaces: allShown(said.Workspaces), Off: allShown(said.Off), Problems: []string{}, Places: []string{}, Edited: []string{}}
 	if db != nil {
 		kept, edited, err := daemon.Options{Config: c}.Written(ctx, db, k.Name, choices.Choice{Choice: sink.Choice{Dir: said.Dir}})
 		if err != nil {
 			return l, err
 		}
-		l.Files, l.Edited = len(kept)+len(edited), list(edited)
+		l.Files, l.Edited = len(kept)+len(edited), allShown(edited)
 		for _, f := range slices.Concat(kept, edited) {
-			if dir := filepath.Dir(f); !slices.Contains(l.Places, dir) {
+			if dir := shown(filepath.Dir(f)); !slices.Contains(l.Places, dir) {
 				l.Places = append(l.Places, dir)
 			}
 		}

@@ -270,7 +270,7 @@ func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (
 	}
 	for i := range s.Sinks {
 		if k := &s.Sinks[i]; k.Name == dropSink {
-			k.Files, k.Edited = files, list(edited)
+			k.Files, k.Edited = files, allShown(edited)
 		}
 	}
 	p, err := pipeline.New(ctx, db, daemon.PipelineOptions(c))

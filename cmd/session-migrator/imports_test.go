@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"pipeline/capacity":            {"pipeline/tokens"},
 	"pipeline/rollout":             {"pipeline/transcript", "pipeline/loop"},
 	"pipeline/compress":            {"pipeline/transcript", "pipeline/decide"},
-	"pipeline/sink":                {"pipeline/sink/block", "pipeline/transcript", "store/atomicfile", "store/failpoint"},
+	"pipeline/sink":                {"pipeline/sink/block", "pipeline/redact", "pipeline/defuse", "pipeline/transcript", "store/atomicfile", "store/failpoint"},
 	"pipeline/sink/block":          {},
 	"store":                        {"pipeline/transcript", "pipeline/decide", "store/failpoint"},
 	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse"},

@@ -27,14 +27,14 @@ type previewFile struct {
 
 // previewOf gives a file as it is shown.
 func previewOf(f sink.SharedFile) previewFile {
-	p := previewFile{Path: f.Path, Exists: f.Old != nil, Ours: f.Ours, Problem: f.Problem}
+	p := previewFile{Path: shown(f.Path), Exists: f.Old != nil, Ours: f.Ours, Problem: shown(f.Problem)}
 	if f.New == nil {
 		return p
 	}
 	text := string(f.New)
 	p.Text = &text
 	if p.Changed = f.Old == nil || !bytes.Equal(f.Old, f.New); p.Changed {
-		p.Diff = unified(f.Path, f.Old, f.New)
+		p.Diff = unified(p.Path, f.Old, f.New)
 	}
 	return p
 }

@@ -13,6 +13,15 @@ import (
 // folder: nobody expects a secret there.
 func shown(s string) string { return pipeline.RedactText(s) }
 
+// allShown is shown for each of a list that is never null.
+func allShown(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = shown(s)
+	}
+	return out
+}
+
 // titleColumns keeps a title in an error to one line.
 const titleColumns = 70
 

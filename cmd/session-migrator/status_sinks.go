@@ -31,7 +31,7 @@ func (s *statusJSON) lookAtSinks(ctx context.Context, c config.Config, db *store
 			return err
 		}
 		absent := k.Mode != sink.ModeAlways && noPlace(c, k, said) != ""
-		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: true, Files: max(0, len(kept)+len(edited)-len(shared)), Shared: len(shared), Absent: absent, Edited: list(edited), Problems: []string{}})
+		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: true, Files: max(0, len(kept)+len(edited)-len(shared)), Shared: len(shared), Absent: absent, Edited: allShown(edited), Problems: []string{}})
 	}
 	return nil
 }

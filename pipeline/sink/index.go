@@ -12,7 +12,6 @@ import (
 	"sort"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/atomicfile"
@@ -226,25 +225,11 @@ func baseName(workspace string) string {
 // cell sets text in one cell of a table: on one line, without anything that
 // ends the cell, opens a tag or imports a file.
 func cell(s string) string {
-	s = strings.Join(strings.Fields(visible(s)), " ")
+	s = oneLine(s)
 	if r := []rune(s); len(r) > maxIndexTitle {
 		s = string(r[:maxIndexTitle-1]) + "…"
 	}
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "@", `\@`, "[", `\[`, "]", `\]`).Replace(s)
-}
-
-// visible takes out what isn't shown and may turn around or split what is:
-// control, direction and zero-width characters. Ends of lines become spaces.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t', r == '\n', r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // machineIndex is index.json. Fields are only ever added.
@@ -274,8 +259,8 @@ func machineIndex(entries []Entry) ([]byte, error) {
 		return t.Format(time.RFC3339)
 	}
 	for _, e := range entries {
-		doc.Sessions = append(doc.Sessions, session{e.ThreadID, visible(e.Title), e.State, stamp(e.Created), stamp(e.Updated), e.Turns, e.Tokens, visible(e.Model),
-			visible(e.Workspace), ProjectDir(e.Workspace), e.Path})
+		doc.Sessions = append(doc.Sessions, session{e.ThreadID, oneLine(e.Title), e.State, stamp(e.Created), stamp(e.Updated), e.Turns, e.Tokens, oneLine(e.Model),
+			oneLine(e.Workspace), ProjectDir(e.Workspace), e.Path})
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -39,7 +39,7 @@ func TestIndexesHaveNoHiddenCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := doc.Sessions[0]
-	if s.Title != "fix gpj.exe [31mred next line 日本 é" || s.Workspace != "/srv/ab c" || s.Model != "gpt-5" || s.Project != sink.ProjectDir(e.Workspace) {
+	if s.Title != "fix gpj.exe red next line 日本 é" || s.Workspace != "/srv/ab c" || s.Model != "gpt-5" || s.Project != sink.ProjectDir(e.Workspace) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/session-migrator/session-migrator/pipeline/defuse"
+	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -19,9 +21,15 @@ const (
 // end of line, nothing that opens a tag, a comment, a code span, a link or an
 // import, no path outside of the workspace, and at most so many UTF-16 units.
 func line(s string, workspace string, most int) string {
-	s = relativePaths(strings.Join(strings.Fields(visible(s)), " "), workspace)
+	s = relativePaths(oneLine(s), workspace)
 	s = strings.TrimSpace(mention.ReplaceAllString(s, "@ "))
 	return fit(strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
+}
+
+// oneLine makes text fit to leave, on one line. Most of it comes so from the
+// caller; the names of folders, which are looked for, come as they are.
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(defuse.Marks(redact.Text(defuse.Visible(s)))), " ")
 }
 
 // mention is what an agent takes for the beginning of a file's name, the text
