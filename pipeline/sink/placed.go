@@ -151,7 +151,7 @@ func (p *placed) where(a Artifact) (at place, name string, found bool, err error
 // locate takes the path of a receipt apart.
 func (p *placed) locate(name string) (place, string, error) {
 	abs := filepath.FromSlash(name)
-	if !filepath.IsAbs(abs) || filepath.Clean(abs) != abs || !onlyPrintable(name) {
+	if !filepath.IsAbs(abs) || filepath.Clean(abs) != abs {
 		return place{}, "", fmt.Errorf("%q is no path of a document", name)
 	}
 	dir, base := filepath.Split(abs)
