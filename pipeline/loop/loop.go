@@ -5,7 +5,7 @@
 // The way of the data, on the way from the cache to a hand-off:
 //
 //	[1] Strip drops calls of our tools with their results
-//	[2] Text cuts out of every message our documents, hand-overs, frames,
+//	[2] Text cuts out of every message our documents, lists, hand-overs, frames,
 //	    managed blocks and log entries (text.go), and out of a person's also
 //	    the memory and reminders that the agent's program wrapped (wrap.go)
 //	[3] a message of which nothing is left is dropped
