@@ -89,7 +89,7 @@ func (h *house) put(path, text string) {
 
 var (
 	ownMarks  = regexp.MustCompile(`(?m)^<!-- session-migrator:(begin v=1 hash=[0-9a-f]{8}|end|entry [0-9a-f]{8}@t1|file v=1 hash=[0-9a-f]{16}) -->$`)
-	proof     = regexp.MustCompile(`^<!-- session-migrator:file v=1 hash=[0-9a-f]{16} -->$`)
+	proofLine = regexp.MustCompile(`^<!-- session-migrator:file v=1 hash=[0-9a-f]{16} -->$`)
 	entryHead = regexp.MustCompile(`^## \d\d:\d\d Codex[:：] ?\S`)
 	tableRow  = regexp.MustCompile(`^\| 2000-01-01 \d\d:\d\d \| [a-z]+ \| [0-9a-f]{8} \| ([^|\\]|\\.)* \| (\[\[[a-z0-9-]+\]\]|\[open\]\([a-z0-9/.-]+\)) \|$`)
 	imports   = regexp.MustCompile(`@[^ ]`)
@@ -178,7 +178,7 @@ func framedLog(t *testing.T, what, text string) {
 func framedOwn(t *testing.T, what, text string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if last := len(lines) - 1; !proof.MatchString(lines[last]) || strings.Count(text, "<!-- session-migrator:") != 1 {
+	if last := len(lines) - 1; !proofLine.MatchString(lines[last]) || strings.Count(text, "<!-- session-migrator:") != 1 {
 		t.Errorf("%s: ends with %q", what, lines[last])
 	}
 	i := 0

@@ -70,7 +70,7 @@ func TestFilesOfSinksDontComeBack(t *testing.T) {
 			}
 			found++
 			if i := strings.Index(text, "zebra4711"); i >= 0 || !strings.Contains(text, "lion0815") {
-				t.Errorf("%s has …%s… in\n%s", path, around(text, "zebra4711"), text)
+				t.Errorf("%s has …%s… in\n%s", path, nearby(text, "zebra4711"), text)
 			}
 		}
 		if found < 5*len(names) {

@@ -246,7 +246,7 @@ func TestNoSinkShowsASecret(t *testing.T) {
 		marks := 0
 		check := func(where, text string) {
 			for name, part := range leaks.In(text) {
-				t.Errorf("%s: %q of it is in %s: %s", name, part, where, around(text, part))
+				t.Errorf("%s: %q of it is in %s: %s", name, part, where, nearby(text, part))
 			}
 			marks += strings.Count(text, "[redacted:") + strings.Count(text, `\[redacted:`)
 		}
@@ -281,7 +281,7 @@ func folderOf(secrets []redacttest.Secret, from int) string {
 	return ""
 }
 
-func around(text, part string) string {
+func nearby(text, part string) string {
 	i := max(0, strings.Index(strings.ToLower(text), part))
 	return strings.ToValidUTF8(text[max(0, i-60):min(len(text), i+40)], "?")
 }
