@@ -172,16 +172,20 @@ var prefixRules = [...]prefixRule{
 	{"api_org_", KindHuggingFaceToken, alnum, 34, 0},
 }
 
-// rulesBy holds the numbers of the rules that begin with a byte. It is
-// computed once and only read.
-var rulesBy = rulesByFirst()
+// rulesBy holds the numbers of the rules by how they begin. It is computed once
+// and only read.
+var rulesBy = rulesByBeginning()
 
-func rulesByFirst() (by [256][]uint8) {
+func rulesByBeginning() (by [1024][]uint8) {
 	for i, r := range prefixRules {
-		by[r.prefix[0]] = append(by[r.prefix[0]], uint8(i))
+		n := beginning(r.prefix[0], r.prefix[1])
+		by[n] = append(by[n], uint8(i))
 	}
 	return by
 }
+
+// beginning is a number for two bytes, of few others too.
+func beginning(a, b byte) uint { return uint(a&31)<<5 | uint(b&31) }
 
 // maxBody is how much of a body, in bytes, tells whether it is a key. Looking
 // at all of it for each of many prefixes in a row would take for ever.
@@ -192,9 +196,9 @@ func prefixed(s string, i int) (Finding, bool) {
 	if i+3 > len(s) {
 		return Finding{}, false
 	}
-	for _, r := range rulesBy[s[i]] {
+	for _, r := range rulesBy[beginning(s[i], s[i+1])] {
 		rule := &prefixRules[r]
-		if s[i+1] != rule.prefix[1] || !hasPrefix(s[i:], rule.prefix) {
+		if !hasPrefix(s[i:], rule.prefix) {
 			continue
 		}
 		from := i + len(rule.prefix)

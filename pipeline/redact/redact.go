@@ -59,14 +59,19 @@ func look(s string) (string, []Finding) {
 }
 
 func replace(s string, found []Finding) string {
-	out := make([]byte, 0, len(s)+16)
-	last := 0
+	size, last := len(s), 0
 	for _, f := range found {
-		out = append(out, s[last:f.From]...)
-		out = append(out, mark(f.Kind)...)
+		size += len(marks[f.Kind]) - (f.To - f.From)
+	}
+	var out strings.Builder
+	out.Grow(size)
+	for _, f := range found {
+		out.WriteString(s[last:f.From])
+		out.WriteString(marks[f.Kind])
 		last = f.To
 	}
-	return string(append(out, s[last:]...))
+	out.WriteString(s[last:])
+	return out.String()
 }
 
 // Bytes is Text for bytes. The result is b itself if nothing was found; b is
@@ -113,7 +118,15 @@ const (
 	markClose = "]"
 )
 
-func mark(k Kind) string { return markOpen + k.String() + markClose }
+// marks are the marks of all kinds. They are computed once and only read.
+var marks = allMarks()
+
+func allMarks() (m [len(kindNames)]string) {
+	for k := range m {
+		m[k] = markOpen + Kind(k).String() + markClose
+	}
+	return m
+}
 
 // next returns the first secret that lies wholly behind the byte at.
 func next(s string, at int) (Finding, bool) {
