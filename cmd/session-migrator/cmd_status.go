@@ -322,7 +322,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		if s.Daemon.Since != nil {
 			since = ", for " + took(now.Sub(*s.Daemon.Since))
 		}
-		line("daemon", "%s%s%s, version %s", a.paint(w, green, "running"), process(s.Daemon.PID), since, orDash(s.Daemon.Version))
+		line("daemon", "%s%s%s, version %s", a.paint(w, green, "running"), processOf(s.Daemon.PID), since, orDash(s.Daemon.Version))
 	} else {
 		line("daemon", `not running; "session-migrator run" starts it`)
 	}

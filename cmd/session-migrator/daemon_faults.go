@@ -95,8 +95,8 @@ func dropFaults(c config.Config, i daemon.Info) []fault {
 	return out
 }
 
-// process names the one that a daemon is, if it is known.
-func process(pid int) string {
+// processOf names the one that a daemon is, if it is known.
+func processOf(pid int) string {
 	if pid == 0 {
 		return ""
 	}

@@ -36,7 +36,7 @@ func (d *doctor) daemon(c config.Config) daemon.Info {
 	case !info.Running:
 		d.warn("daemon", `session-migrator run`, "not running: commands take new lines in themselves, memory files stay as they are")
 	default:
-		d.ok("daemon", "running%s, version %s", process(info.PID), orDash(info.Version))
+		d.ok("daemon", "running%s, version %s", processOf(info.PID), orDash(info.Version))
 	}
 	if info.Running {
 		for _, f := range daemonFaults(c, info) {
