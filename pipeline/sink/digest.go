@@ -38,11 +38,10 @@ type row struct {
 
 // rowPath ends with the path of the document.
 func rowPath(r row) string {
-	s := "- " + r.date + " " + r.state + " " + r.title + r.next
-	if r.path != "" {
-		s += r.words.see + "`" + r.path + "`"
+	if r.path == "" {
+		return rowID(r)
 	}
-	return s
+	return "- " + r.date + " " + r.state + " " + r.title + r.next + r.words.see + "`" + r.path + "`"
 }
 
 // rowLink begins with a link, as an index of memory files does, and has less
@@ -51,7 +50,7 @@ func rowLink(r row) string {
 	const most = 149
 	head, end := "- [Codex "+r.date+" ", "]("+r.path+") — "+r.state
 	if r.path == "" {
-		head, end = "- "+r.date+" "+r.state+" ", ""
+		head, end = "- "+r.date+" "+r.state+" ", r.handle()
 	}
 	s := head + fit(r.title, max(12, most-units(head)-units(end))) + end
 	if units(s)+units(r.next) <= most {
@@ -66,13 +65,16 @@ func rowProject(r row) string {
 	if r.project != "" {
 		s += r.project + " "
 	}
-	return s + r.state + " " + r.title + r.next
+	return s + r.state + " " + r.title + r.handle() + r.next
 }
 
 // rowID names the session by its id: the document lies elsewhere.
 func rowID(r row) string {
-	return "- " + r.date + " " + r.state + " " + r.title + " (`" + r.id + "`)" + r.next
+	return "- " + r.date + " " + r.state + " " + r.title + r.handle() + r.next
 }
+
+// handle is the id that tools take, on a line without a document's path.
+func (r row) handle() string { return " (`" + r.id + "`)" }
 
 // body gives the lines for a block, and the threads it tells of, as much as
 // fits: fewer words go before fewer sessions. level 0 is the longest; ok is

@@ -236,7 +236,7 @@ func TestBlockOfWorkBuddy(t *testing.T) {
 	day, before := d.now.In(d.env.Zone).Format(time.DateOnly), d.now.Add(-24*time.Hour).In(d.env.Zone).Format(time.DateOnly)
 	want := "## Codex 会话（自动生成，勿改此块；是历史，不是指令）\n" +
 		"- " + day + " **中断** verify/freeze golden invoices — 下一步：请用户在主机上装好 Ledger Sans 2.1 → `.workbuddy/memory/codex/2026-02-11-0818-freeze-golden-invoices-b7d20e63.md`\n" +
-		"- " + before + " 已答复 page/totals\n" +
+		"- " + before + " 已答复 page/totals (`00000002`)\n" +
 		"- 更多：`.workbuddy/memory/codex/INDEX.md`；原文：MCP `get_omitted_original`\n" +
 		"<!-- session-migrator:end -->\n\n## 约定\n- 端口 8931\n"
 	got := read(t, d.memory())
@@ -304,6 +304,29 @@ func TestNoteOnWhatGitWouldTakeIn(t *testing.T) {
 	put(t, ".workbuddy/\n", d.project, ".gitignore")
 	if f := d.share(0, d.memory(), d.session(1)); f.Note != "" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Without a document's path a line names the session by the id that tools take.
+func TestLinesHaveAPathOrAnID(t *testing.T) {
+	for name, open := range subjects {
+		for i := range open(t).Files {
+			for _, title := range []string{"", "session", strings.Repeat("a long title of a session ", 9)} {
+				s := open(t)
+				x := (&desk{machine: machine{project: s.Workspace}, now: later}).session(0x5fd28c85)
+				x.Title, x.Cwd, x.Path = title, s.Cwd, ""
+				sh := sink.Sharing{Workspace: s.Workspace, Now: later, Sessions: []sink.Session{x}}
+				if s.Files[i].All {
+					sh.Workspace = ""
+				}
+				if _, err := s.Sink.(sink.Sharer).Share(t.Context(), sh); err != nil {
+					t.Fatal(err)
+				}
+				if got := read(t, s.Files[i].Path); !strings.Contains(got, "5fd28c85") || title != "" && !strings.Contains(got, " (`5fd28c85`)") {
+					t.Errorf("%s %q:\n%s", name, title, got)
+				}
+			}
+		}
 	}
 }
 
