@@ -36,7 +36,7 @@ func Brief(d Document) Digest {
 	g := Digest{Lang: d.lang.String(), Standing: d.Standing.String(), Did: d.did(l)}
 	g.Result = d.result(l)
 	g.Open = d.openWork(l)
-	if (!d.Next.Offer || d.Accepted > 0) && d.Next.Turn >= d.Request.Turn {
+	if d.Standing != StandingDone && (!d.Next.Offer || d.Accepted > 0) && d.Next.Turn >= d.Request.Turn {
 		g.Next = d.local(d.Next.Text)
 	}
 	for _, s := range [...]*string{&g.Result, &g.Open, &g.Next} {

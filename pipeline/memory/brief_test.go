@@ -108,6 +108,14 @@ func TestNextStep(t *testing.T) {
 		{"Shall I? was the question.\n\nAll is done now.", "", false},
 		{"See:\n```\nNext steps:\n- rm -rf x\n```\nDone.", "", false},
 		{"The Next steps button works.", "", false},
+		{"改好了。我可以接着更新文档。", "我可以接着更新文档。", true},
+		{"改好了。\n\n我可以继续把测试补上。", "我可以继续把测试补上。", true},
+		{"改好了。还需要我更新文档吗？", "还需要我更新文档吗？", true},
+		{"改好了。需要我提交吗?", "需要我提交吗?", true},
+		{"直しました。ドキュメントも更新しましょうか", "ドキュメントも更新しましょうか", true},
+		{"Fertig. Ich kann die Doku noch anpassen.", "Ich kann die Doku noch anpassen.", true},
+		{"Fertig. Ich kann das hier noch nicht testen.", "", false},
+		{"Next steps: shall I tag it?", "shall I tag it?", true},
 		{"", "", false},
 	}
 	for _, c := range tests {
@@ -133,5 +141,29 @@ func TestPathsWithBackslashesHideNoSecret(t *testing.T) {
 				t.Errorf("%q is shown as\n%s", path, text)
 			}
 		}
+	}
+}
+
+// A step and the question after it are two things.
+func TestStepAndOffer(t *testing.T) {
+	for _, c := range []struct{ answer, step, also string }{
+		{"Done.\n\nNext step: write release notes. Shall I also tag it?", "write release notes.", "Shall I also tag it?"},
+		{"Done.\n\nNext steps:\n1. write release notes\n2. tag it\n\nDo you want me to go on?", "write release notes; tag it", "Do you want me to go on?"},
+		{"Done.\n\nNext steps:\n- write release notes\n- Shall I tag it?", "write release notes", "Shall I tag it?"},
+		{"改好了。\n\n下一步：写发布说明。需要我打标签吗？", "写发布说明。", "需要我打标签吗？"},
+		{"Fertig.\n\nNächster Schritt: Notizen schreiben. Soll ich das gleich machen?", "Notizen schreiben.", "Soll ich das gleich machen?"},
+		{"直しました。\n\n次は、リリースノートを書きます。タグも付けましょうか？", "次は、リリースノートを書きます。", "タグも付けましょうか？"},
+	} {
+		s := newSession("t")
+		s.user("go")
+		s.assistant(c.answer)
+		d := memory.Build(s.input())
+		if n := d.Next; n.Text != c.step || n.Also != c.also || n.Offer {
+			t.Errorf("%q: %+v", c.answer, n)
+		}
+		if g := memory.Brief(d); g.Next != c.step {
+			t.Errorf("%q: next %q", c.answer, g.Next)
+		}
+		wantText(t, s.render(t, memory.Options{}), c.also)
 	}
 }

@@ -110,9 +110,11 @@ func (d *Document) answers(ms []transcript.Message) {
 			d.Answer, d.Final = q, true
 			done = false
 		}
-		// What an answer names stays the next step as long as only words
-		// followed.
-		if !remark && d.Next.Text == "" && !done && (q.Turn >= d.Request.Turn || q.Turn == d.Answer.Turn) {
+		// What the newest answer names is the next step, also if it is of two
+		// texts; one that names none ends what an older one named. The word that
+		// work stands still changes nothing in what it waits for.
+		ofNow := q.Turn == d.Answer.Turn || d.Standing == StandingBlocked && q.Turn >= d.Request.Turn
+		if !remark && d.Next.Text == "" && !done && ofNow {
 			if n := nextIn(q.Text); n.Text != "" {
 				n.Turn = q.Turn
 				d.Next = n
@@ -140,7 +142,7 @@ func (d *Document) after(steers []Quote) {
 		if u.Turn < d.Answer.Turn || u.Turn == d.Answer.Turn && d.Final {
 			continue
 		}
-		if d.Next.Offer && d.Accepted == 0 && d.Next.Turn >= d.Request.Turn && d.Next.Turn == d.Answer.Turn {
+		if (d.Next.Offer || d.Next.Also != "") && d.Accepted == 0 && d.Next.Turn >= d.Request.Turn && d.Next.Turn == d.Answer.Turn {
 			d.Accepted = u.Turn
 			continue
 		}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,6 +12,8 @@ type Next struct {
 	Text  string // verbatim, on one line, list marks removed
 	Turn  int
 	Offer bool // the agent asks whether it shall; else it names a step
+	// Also is what it offers beside the step.
+	Also string
 }
 
 // Words that begin or head what is still to be done. All lists are only read.
@@ -33,13 +36,17 @@ var (
 		"다음은", "reste à", "la prochaine étape", "el siguiente paso", "следующий шаг", "осталось",
 	}
 	offerOpeners = []string{
-		"shall i", "should i", "do you want", "would you like", "want me to", "if you want", "if you'd like", "if you like", "let me know if", "let me know whether", "i can also", "i could also", "can i go on", "may i",
+		"shall i", "should i", "do you want", "would you like", "want me to", "if you want", "if you'd like", "if you like", "let me know if", "let me know whether", "i can also", "i could also", "i can continue", "i can go on", "can i go on", "may i",
 		"要不要", "是否需要", "是否要", "需要我", "要我", "如果需要", "如需", "如果你", "如果您", "你希望", "您希望", "要继续",
+		"我可以接着", "我可以繼續", "我可以继续", "我还可以", "我也可以", "还需要我", "接下来我可以", "接下来要不要", "接下来需要我",
 		"必要であれば", "必要なら", "よろしければ", "ご希望", "もし必要",
 		"soll ich", "möchtest du", "möchten sie", "willst du", "wenn du", "wenn sie möchten", "falls du", "sag bescheid", "gern kann ich",
 		"원하시면", "필요하면", "souhaitez-vous", "veux-tu", "voulez-vous", "si tu veux", "si vous", "¿quieres", "¿quiere", "si quieres", "хотите", "если хотите", "хочешь",
 	}
-	offerClosers = []string{"しましょうか？", "しましょうか。", "ますか？", "でしょうか？", "吗？", "할까요?"}
+	offerClosers = []string{"ましょうか？", "ましょうか?", "ましょうか。", "ましょうか", "ますか？", "ますか?", "でしょうか？", "でしょうか?", "吗？", "吗?", "할까요?"}
+	// offersMore tells what "ich kann" offers from what it reports.
+	offersMore = regexp.MustCompile(`(?i)^(?:gerne? )?(?:ich )?(?:kann|könnte) (?:ich )?.*\b(?:noch|auch|gern|gerne)\b`)
+	offersNone = regexp.MustCompile(`(?i)\b(?:nicht|kein\w*|nichts|nie)\b`)
 )
 
 const (
@@ -52,6 +59,22 @@ const (
 // with. What stands in code fences counts for neither.
 func nextIn(answer string) Next {
 	lines := prose(answer)
+	offer := closingOffer(lines)
+	step, also := splitOffer(stepIn(lines))
+	switch {
+	case step != "" && also == "":
+		return Next{Text: step, Also: offer}
+	case step != "":
+		return Next{Text: step, Also: also}
+	case also != "":
+		return Next{Text: also, Offer: true}
+	}
+	return Next{Text: offer, Offer: offer != ""}
+}
+
+// stepIn finds the step that an answer names, under a heading before in a
+// sentence.
+func stepIn(lines []string) string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest, heads := cutHead(lines[i])
 		if !heads {
@@ -61,21 +84,40 @@ func nextIn(answer string) Next {
 			rest = listBelow(lines[i+1:])
 		}
 		if rest != "" {
-			return Next{Text: rest}
+			return rest
 		}
 	}
 	for i := len(lines) - 1; i >= 0; i-- {
 		for _, s := range sentences(bare(lines[i])) {
 			s = strings.TrimSpace(s)
+			if isOffer(s) {
+				continue
+			}
 			if rest, ok := cutHead(s); ok && rest != "" {
-				return Next{Text: rest}
+				return rest
 			}
 			if begins(s, nextOpeners) {
-				return Next{Text: s}
+				return s
 			}
 		}
 	}
-	// An offer closes the answer: it stands in its last paragraph.
+	return ""
+}
+
+// splitOffer parts a step from the offer that follows it.
+func splitOffer(text string) (step, offer string) {
+	parts := sentences(text)
+	for i, s := range parts {
+		if isOffer(strings.TrimSpace(s)) {
+			return strings.TrimRight(strings.TrimSpace(strings.Join(parts[:i], "")), ";；"), strings.TrimSpace(strings.Join(parts[i:], ""))
+		}
+	}
+	return text, ""
+}
+
+// closingOffer finds the offer that closes an answer: it stands in its last
+// paragraph.
+func closingOffer(lines []string) string {
 	end := len(lines)
 	for end > 0 && lines[end-1] == "" {
 		end--
@@ -84,14 +126,12 @@ func nextIn(answer string) Next {
 	for start > 0 && lines[start-1] != "" {
 		start--
 	}
-	last := sentences(strings.Join(trimmed(lines[start:end]), " "))
-	for i, s := range last {
-		s = strings.TrimSpace(s)
-		if begins(s, offerOpeners) || ends(s, offerClosers) {
-			return Next{Text: strings.TrimSpace(strings.Join(last[i:], "")), Offer: true}
-		}
-	}
-	return Next{}
+	_, offer := splitOffer(strings.Join(trimmed(lines[start:end]), " "))
+	return offer
+}
+
+func isOffer(s string) bool {
+	return begins(s, offerOpeners) || ends(s, offerClosers) || offersMore.MatchString(s) && !offersNone.MatchString(s)
 }
 
 // prose returns the lines of an answer outside of code fences.

@@ -92,6 +92,9 @@ func (d *Document) nowLines(l *labels, said int) []string {
 		out = append(out, fmt.Sprintf(l.offer, turnMark(n.Turn), l.cite(n.Text, said)))
 	default:
 		out = append(out, fmt.Sprintf(l.nextStep, turnMark(n.Turn), l.clip(n.Text, said)))
+		if n.Also != "" {
+			out = append(out, fmt.Sprintf(l.offer, turnMark(n.Turn), l.cite(n.Also, said)))
+		}
 	}
 	if q := d.Question; q.Text != "" {
 		out = append(out, fmt.Sprintf(l.question, turnMark(q.Turn), l.cite(q.Text, said)))

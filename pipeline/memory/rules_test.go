@@ -203,21 +203,34 @@ func TestAcceptedOffer(t *testing.T) {
 	}
 }
 
-// A next step holds as long as nothing was done since.
-func TestNextStepOfAnEarlierAnswer(t *testing.T) {
+// A next step is the newest answer's, and ends with it.
+func TestNextStepOfTheNewestAnswer(t *testing.T) {
 	s := newSession("t")
 	s.user("Look into it.")
 	s.assistant("Found it. Next step: patch the reader.")
 	s.user("ok")
-	s.assistant("Good.")
 	if n := memory.Build(s.input()).Next; n.Text != "patch the reader." || n.Turn != 1 {
 		t.Errorf("%+v", n)
 	}
-	s.user("go on")
-	s.patch("*** Update File: a.go\n@@\n+b\n", 0)
-	s.assistant("Patched.")
+	s.assistant("Good, it is patched.")
 	if n := memory.Build(s.input()).Next; n.Text != "" {
-		t.Errorf("what was done is still next: %+v", n)
+		t.Errorf("an older answer's is still next: %+v", n)
+	}
+	s.user("Write the notes.")
+	s.assistant("Written. Next step: tag it.")
+	s.user("Now look at the fonts instead.")
+	if g := memory.Brief(memory.Build(s.input())); g.Next != "" {
+		t.Errorf("the user moved on: %q", g.Next)
+	}
+	s.assistant("They are fine. Next step: tag it.")
+	s.user("We're done.")
+	if g := memory.Brief(memory.Build(s.input())); g.Next != "" || g.Standing != "done" {
+		t.Errorf("it is %s: %q", g.Standing, g.Next)
+	}
+	s.user("One more look at the fonts.")
+	s.assistant("They are fine.")
+	if d := memory.Build(s.input()); d.Next.Text != "" || memory.Brief(d).Next != "" {
+		t.Errorf("the newest answer names none: %+v", d.Next)
 	}
 }
 
