@@ -63,7 +63,7 @@ func each(dir string, f func(path string, d fs.DirEntry)) error {
 // A reader that polls every millisecond sees whole files only, while documents
 // and lists are renewed.
 func TestReadersSeeWholeFiles(t *testing.T) {
-	d := newDesk(t, 3)
+	d := newDesk(t, 3+updatesRead/50) // short sessions
 	dir := d.e.opt.Config.MemoryDir
 	d.run(func() {
 		done := make(chan struct{})
@@ -104,7 +104,7 @@ func TestReadersSeeWholeFiles(t *testing.T) {
 			i, said := n%len(d.threads), fmt.Sprintf("turn %d %s", n, strings.Repeat("word ", n*37%400))
 			d.say(i, said)
 			d.pub.hurry(d.threads[i].ThreadID())
-			for begun := time.Now(); d.files(fmt.Sprintf("turn %d ", n)) == 0; time.Sleep(time.Millisecond) { // no one tells when a file is there
+			for begun := time.Now(); d.files(fmt.Sprintf("turn %d ", n)) == 0; time.Sleep(5 * time.Millisecond) { // no one tells when a file is there
 				if time.Since(begun) > 20*time.Second {
 					t.Fatalf("update %d is not written: %+v", n, d.info(dropName))
 				}
