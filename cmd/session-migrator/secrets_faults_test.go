@@ -65,6 +65,16 @@ func TestFaultSecretsStayIn(t *testing.T) {
 		}
 		p.write(carrier(i, s))
 	}
+	user := filepath.Dir(p.data)
+	for _, dir := range []string{".workbuddy", ".openclaw/workspace", "vault"} {
+		if err := os.MkdirAll(filepath.Join(user, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sinks := []string{"workbuddy-global", "openclaw", "obsidian --dir " + filepath.Join(user, "vault", "codex")}
+	for _, s := range sinks {
+		p.output(strings.Fields("sink enable " + s)...)
+	}
 	p.start("run", "--log-level", "debug")
 	p.until("all are read and written", 2*time.Minute, func() bool {
 		files, _ := filepath.Glob(filepath.Join(p.data, "memory", "projects", "*", "2*.md"))
@@ -74,6 +84,13 @@ func TestFaultSecretsStayIn(t *testing.T) {
 	out := map[string]string{"mcp": askAll(t, p, kinds), "status": p.output("status"), "doctor": p.output("doctor")}
 	for _, form := range []string{"", "--json"} {
 		out["sessions "+form] = p.output(strings.Fields("sessions --limit 0 " + form)...)
+		out["sink list "+form] = p.output(strings.Fields("sink list " + form)...)
+		for _, s := range sinks {
+			name, _, _ := strings.Cut(s, " ")
+			for i := 0; i < kinds; i += 40 {
+				out["sink preview"] += p.output(strings.Fields("sink preview " + name + " " + threadID(i) + " " + form)...)
+			}
+		}
 	}
 	// A process each takes long: these are a sample. All forms of all kinds are
 	// seen to by TestNoFormShowsASecret of pipeline.
@@ -95,17 +112,19 @@ func TestFaultSecretsStayIn(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	out["log"] = p.err.String()
-	err := filepath.WalkDir(filepath.Join(p.data, "memory"), func(path string, d fs.DirEntry, err error) error {
-		out["file names"] += path + "\n"
-		if err != nil || d.IsDir() {
+	for _, dir := range []string{filepath.Join(p.data, "memory"), filepath.Join(user, ".workbuddy"), filepath.Join(user, ".openclaw"), filepath.Join(user, "vault")} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			out["file names"] += path + "\n"
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			out[map[bool]string{true: "memory files", false: "files of sinks"}[strings.HasPrefix(path, p.data)]] += string(text)
 			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		text, err := os.ReadFile(path)
-		out["memory files"] += string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	leaks := redacttest.NewLeaks(all)
 	for where, text := range out {
@@ -113,7 +132,7 @@ func TestFaultSecretsStayIn(t *testing.T) {
 			t.Errorf("%s: %q of it is in %s: …%s…", name, part, where, around(text, part))
 		}
 	}
-	for where, least := range map[string]int{"mcp": kinds, "migrate": kinds / 5, "memory files": kinds} {
+	for where, least := range map[string]int{"mcp": kinds, "migrate": kinds / 5, "memory files": kinds, "files of sinks": 2 * kinds, "sink preview": 6} {
 		if n := strings.Count(out[where], "[redacted:"); n < least {
 			t.Errorf("only %d marks in %s", n, where)
 		}
