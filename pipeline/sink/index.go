@@ -215,7 +215,8 @@ func shortID(id string) string {
 }
 
 func baseName(workspace string) string {
-	s := strings.TrimRight(strings.ReplaceAll(workspace, `\`, "/"), "/")
+	s := oneLine(workspace) // with backslashes turned around it may hide a secret
+	s = strings.TrimRight(strings.ReplaceAll(s, `\`, "/"), "/")
 	if s = s[strings.LastIndexByte(s, '/')+1:]; s != "" {
 		return s
 	}
