@@ -55,6 +55,11 @@ type lister interface {
 	WriteIndexes(ctx context.Context, entries []sink.Entry) error
 }
 
+// clearer is a sink whose lists go once it has no documents.
+type clearer interface {
+	Clear(ctx context.Context) error
+}
+
 // closer is a sink that holds something open.
 type closer interface{ Close() error }
 

@@ -83,39 +83,59 @@ func openDrop(ctx context.Context, e *engine) (sink.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := drop.Sweep(ctx, time.Now().Add(-sweepAge)); err != nil {
-		e.log.Warn("temporaries of ours can't be removed", "sink", dropName, "err", err)
+	return opened(ctx, e, drop)
+}
+
+// opened readies a sink that was just opened: what a crash left in a folder of
+// documents goes, and what is missing there is to be written again.
+func opened(ctx context.Context, e *engine, k sink.Sink) (sink.Sink, error) {
+	tree, ok := k.(*sink.Drop)
+	if !ok {
+		return k, nil
 	}
-	if err := forgetMissing(ctx, e.db, drop); err != nil {
-		return nil, errors.Join(err, drop.Close())
+	if _, err := tree.Sweep(ctx, time.Now().Add(-sweepAge)); err != nil {
+		e.log.Warn("temporaries of ours can't be removed", "sink", k.Name(), "err", err)
 	}
-	return drop, nil
+	if err := forgetMissing(ctx, e.db, tree); err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	return k, nil
 }
 
 // forgetMissing forgets the receipts of files that aren't there in a folder that
-// isn't ours yet: it was moved, or deleted as a whole. A single file that
-// someone deleted comes back with its thread's next turn only.
-func forgetMissing(ctx context.Context, db *store.DB, drop *sink.Drop) error {
-	begun, err := drop.Begun()
-	if err != nil || begun {
-		return err
-	}
-	receipts, err := db.Receipts(ctx, drop.Name())
+// isn't ours yet, because it was moved or emptied, or that has lost all of them.
+// A single file that someone deleted comes back with its thread's next turn only.
+func forgetMissing(ctx context.Context, db *store.DB, tree *sink.Drop) error {
+	begun, err := tree.Begun()
 	if err != nil {
 		return err
 	}
+	receipts, err := db.Receipts(ctx, tree.Name())
+	if err != nil {
+		return err
+	}
+	var missing []string
+	there := 0
 	for id, r := range receipts {
 		if r.Name == "" {
 			continue
 		}
-		there, err := drop.Has(r.Name)
-		if err != nil {
+		has, err := tree.Has(r.Name)
+		switch {
+		case err != nil:
 			return err
+		case has:
+			there++
+		default:
+			missing = append(missing, id)
 		}
-		if !there {
-			if err := db.ForgetReceipt(ctx, drop.Name(), id); err != nil {
-				return err
-			}
+	}
+	if begun && (there > 0 || len(missing) < 2) {
+		return nil
+	}
+	for _, id := range missing {
+		if err := db.ForgetReceipt(ctx, tree.Name(), id); err != nil {
+			return err
 		}
 	}
 	return nil

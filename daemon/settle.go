@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -61,7 +62,13 @@ func (p *publisher) renew(c sink.Consumer, said choices.Choice, begin func(*outl
 	if !on {
 		return
 	}
-	o := p.newOutlet(c.Name, func(context.Context) (sink.Sink, error) { return choices.Open(c, p.e.opt.Config, said.Choice) })
+	o := p.newOutlet(c.Name, func(ctx context.Context) (sink.Sink, error) {
+		k, err := choices.Open(c, p.e.opt.Config, said.Choice)
+		if err != nil {
+			return nil, err
+		}
+		return opened(ctx, p.e, k)
+	})
 	o.said, o.mode, o.all = said, c.Mode, true
 	p.mu.Lock()
 	p.outlets = append(p.outlets, o)
@@ -92,9 +99,12 @@ func (p *publisher) leaveDue(ctx context.Context, now time.Time) error {
 			return err
 		}
 		text := ""
-		if err == nil {
+		switch {
+		case err == nil:
 			delete(p.leaving, name)
-		} else {
+		case errors.Is(err, sink.ErrNoPlace):
+			p.leaving[name] = now.Add(placeEvery) // what lies there goes once it is back
+		default:
 			p.leaving[name] = now.Add(lastPause)
 			text = fmt.Sprintf("what sink %s wrote can't be taken away: %v", name, err)
 		}
@@ -110,15 +120,15 @@ func (p *publisher) leave(ctx context.Context, name string) error {
 	i := slices.IndexFunc(all, func(c sink.Consumer) bool { return c.Name == name })
 	said := p.chosen.now.Sinks[name]
 	k, err := choices.Open(all[i], p.e.opt.Config, said.Former())
-	if errors.Is(err, sink.ErrNoPlace) {
-		return nil // nor anything of ours
-	}
 	if err != nil {
 		return err
 	}
 	err = errors.Join(p.leaveFiles(ctx, k, said), p.leaveShared(ctx, k, said))
 	if c, ok := k.(closer); ok {
 		err = errors.Join(err, c.Close())
+	}
+	if err == nil && said.Made && said.Gone("") {
+		_ = os.Remove(said.Dir) // fails while anything is in it, which is right
 	}
 	return err
 }
@@ -154,6 +164,13 @@ func (p *publisher) leaveFiles(ctx context.Context, k sink.Sink, said choices.Ch
 			left[id] = r
 		}
 		errs = append(errs, err)
+	}
+	ours := false // something of ours is still there
+	for _, r := range left {
+		ours = ours || r.Name != "" && r.Managed
+	}
+	if c, ok := k.(clearer); ok && !ours && said.Gone("") {
+		return errors.Join(append(errs, c.Clear(ctx))...)
 	}
 	if l, ok := k.(lister); ok && len(left) < len(receipts) {
 		entries, err := p.entries(ctx, left)

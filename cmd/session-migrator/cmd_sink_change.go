@@ -31,20 +31,23 @@ func newSinkEnableCommand(a *app) *cobra.Command {
 		Short: "Switch a sink on; a running daemon follows within seconds",
 		Long: `Switches a sink on. Those of mode "project" need --workspace, once for each. --dir
 gives the folder where a program has several, such as a folder of a vault. Lines
-of ours that went missing from a file of others are put back.
+of ours that went missing from a file of others are put back. The folder of --dir is
+made now, if the one above is there, and never later. It must be apart from the drop
+folder, the data folder, every Codex home and the folder of another sink. A sink that
+has files in another folder is to be disabled first, which takes them away.
 
 Exit codes: 0 on, 1 failed, 2 wrong usage, 12 no such sink.`,
 		Example:           "  session-migrator sink enable agents-md --workspace .\n  session-migrator sink enable obsidian --dir ~/vault/codex",
 		Args:              args(1, 1, "the NAME of a sink"),
 		ValidArgsFunction: completeSink,
-		RunE:              func(_ *cobra.Command, given []string) error { return runSinkEnable(a, given[0], f) },
+		RunE:              func(cmd *cobra.Command, given []string) error { return runSinkEnable(cmd.Context(), a, given[0], f) },
 	}
 	cmd.Flags().StringVar(&f.workspace, "workspace", "", "folder of the project")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "folder to write to")
 	return cmd
 }
 
-func runSinkEnable(a *app, name string, f sinkFlags) error {
+func runSinkEnable(ctx context.Context, a *app, name string, f sinkFlags) error {
 	k, err := consumer(name)
 	if err != nil {
 		return err
@@ -72,7 +75,17 @@ func runSinkEnable(a *app, name string, f sinkFlags) error {
 	}
 	var said choices.Choice
 	err = choices.Change(c.Home, func(all *choices.Choices) error {
-		said = switchedOn(all.Sinks[name], k.Mode, f, a.now())
+		was := all.Sinks[name]
+		if err := a.mayMove(ctx, c, k, *all, f.dir); err != nil {
+			return err
+		}
+		said = switchedOn(was, k.Mode, f, a.now())
+		if said.Dir != was.Dir {
+			said.Made = false
+		}
+		if k.Mode == sink.ModeAsked && said.Dir != "" && os.Mkdir(said.Dir, 0o700) == nil {
+			said.Made = true // else it is there, or why not is said below
+		}
 		all.Sinks[name] = said
 		return nil
 	})
@@ -88,6 +101,35 @@ func runSinkEnable(a *app, name string, f sinkFlags) error {
 		next = "the daemon writes within seconds; lines in files of others follow after a minute of rest"
 	}
 	put(a.err, "%s\n", next)
+	return nil
+}
+
+// mayMove tells with an error why a sink can't have a folder.
+func (a *app) mayMove(ctx context.Context, c config.Config, k sink.Consumer, all choices.Choices, dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := choices.Apart(c, dir); err != nil {
+		return hinted(usagef("--dir: %w", err), "name a folder of its own")
+	}
+	for name, o := range all.Sinks {
+		if name != k.Name && o.Dir != "" && (o.Enabled == nil || *o.Enabled) && (choices.Holds(o.Dir, dir) || choices.Holds(dir, o.Dir)) {
+			return hinted(usagef("--dir: sink %s has the folder %s", name, o.Dir), "name a folder of its own")
+		}
+	}
+	was := all.Sinks[k.Name].Dir
+	if choices.Holds(dir, was) && choices.Holds(was, dir) {
+		return nil
+	}
+	kept, _, err := a.written(ctx, daemon.Options{Config: c}, k, choices.Choice{Choice: sink.Choice{Dir: was}})
+	if err != nil && !errors.Is(err, store.ErrNone) {
+		return err
+	}
+	for _, path := range kept {
+		if _, err := os.Lstat(path); err == nil {
+			return hinted(usagef("%s has files elsewhere: %s", k.Name, path), "session-migrator sink disable "+k.Name+" takes them away; then enable it again")
+		}
+	}
 	return nil
 }
 

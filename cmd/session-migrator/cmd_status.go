@@ -155,6 +155,9 @@ type sinkJSON struct {
 	Shared   int      `json:"shared"`   // files of others with lines of ours
 	Absent   bool     `json:"absent"`   // it has no place here yet
 	Problems []string `json:"problems"` // of single shared files
+
+	AbsentWhy string `json:"absent_why,omitempty"`
+	asked     bool   // the user switched it on
 }
 
 // summaryState says that no text is sent to a language model.
@@ -187,7 +190,8 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		}
 	}
 	for _, k := range info.Sinks {
-		s.Sinks = append(s.Sinks, sinkJSON{k.Name, k.Enabled, k.Files, orNull(k.LastError), instant(k.Since), instant(k.NextTry), k.Waiting, []string{}, k.Shared, k.Absent, list(k.Problems)})
+		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: k.Enabled, Files: k.Files, LastError: orNull(k.LastError), Since: instant(k.Since), NextTry: instant(k.NextTry),
+			Waiting: k.Waiting, Edited: []string{}, Shared: k.Shared, Absent: k.Absent, Problems: list(k.Problems)})
 	}
 	faults := dropFaults(c, info)
 	if f, short := roomFault(c); short && !info.Running { // a daemon says so itself
@@ -206,6 +210,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		s.Problems = append(s.Problems, err.Error()) // a daemon says so itself
 	}
 	problem = s.look(ctx, c, a.now())
+	s.whyAbsent(c)
 	if problem != nil {
 		problem = tellDaemon(c, info, problem)
 		s.unreadCache(ctx, cacheFault(c, info.Running, problem), errors.Is(problem, store.ErrNone))
@@ -364,7 +369,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		}
 	}
 	for _, k := range s.Sinks {
-		if k.Absent && k.Files == 0 {
+		if k.Absent && k.Files == 0 && !k.asked {
 			continue // a program that isn't here
 		}
 		state := plural(k.Files, "file")

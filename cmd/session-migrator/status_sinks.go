@@ -36,6 +36,21 @@ func (s *statusJSON) lookAtSinks(ctx context.Context, c config.Config, db *store
 	return nil
 }
 
+// whyAbsent says of the sinks without a place what "sink list" says.
+func (s *statusJSON) whyAbsent(c config.Config) {
+	all, err := choices.Load(c.Home)
+	if err != nil {
+		return // it is among the problems
+	}
+	for i := range s.Sinks {
+		k := &s.Sinks[i]
+		if consumer, err := consumer(k.Name); err == nil && k.Absent {
+			said := all.Sinks[k.Name]
+			k.AbsentWhy, k.asked = noPlace(c, consumer, said), said.Enabled != nil && *said.Enabled
+		}
+	}
+}
+
 // more is what else is to be said of a sink.
 func (k sinkJSON) more() string {
 	out := ""
@@ -44,6 +59,9 @@ func (k sinkJSON) more() string {
 	}
 	if k.Absent {
 		out += ", its place is gone"
+		if k.AbsentWhy != "" {
+			out += ": " + clean(k.AbsentWhy, false)
+		}
 	}
 	return out
 }

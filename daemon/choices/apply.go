@@ -18,10 +18,15 @@ func Env(c config.Config) sink.Env {
 
 // Open opens the sink of a consumer by a choice. Without a home folder of the user
 // only those have a place that need none: nothing is looked for beside wherever
-// the program was started.
+// the program was started. A folder that the user names must be apart from ours.
 func Open(k sink.Consumer, c config.Config, said sink.Choice) (sink.Sink, error) {
 	if c.User == "" && (k.Mode == sink.ModeFound || k.Mode == sink.ModeAsked) {
 		return nil, fmt.Errorf("%s: HOME is not set: %w", k.Name, sink.ErrNoPlace)
+	}
+	if k.Mode == sink.ModeAsked && said.Dir != "" {
+		if err := Apart(c, said.Dir); err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", k.Name, err, sink.ErrNoPlace)
+		}
 	}
 	return k.Open(Env(c), said)
 }

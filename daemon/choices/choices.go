@@ -42,6 +42,8 @@ type Choice struct {
 	Off []string `json:"off,omitempty"`
 	// Keep leaves there what a sink wrote that is disabled.
 	Keep bool `json:"keep_files,omitempty"`
+	// Made says that Dir was made for the sink, and goes with it once empty.
+	Made bool `json:"made,omitempty"`
 }
 
 // Name is the file in the data folder.

@@ -127,8 +127,7 @@ var subjects = map[string]sinktest.Open{
 	},
 	"obsidian": func(t *testing.T) sinktest.Subject {
 		m := newMachine(t)
-		m.folder(t, "vault")
-		own := filepath.Join(m.home, "vault", "Codex")
+		own := m.folder(t, "vault", "Codex")
 		s := m.subject(t, "obsidian", sink.Choice{Dir: own}, own)
 		s.Dir = own
 		return s

@@ -143,6 +143,23 @@ func (d *Drop) Remove(ctx context.Context, r Receipt) error {
 	return nil
 }
 
+// Clear removes the lists and README.md, as far as they are generated, and the
+// folders of projects that are empty then.
+func (d *Drop) Clear(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("remove indexes: %w", err)
+	}
+	errs := []error{d.dropStale(nil)}
+	_ = d.root.Remove(projectsDir) // fails while anything is in it, which is right
+	for _, name := range []string{"README.md", indexName, "index.json"} {
+		errs = append(errs, dropGenerated(d.root, name))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove indexes: %w", err)
+	}
+	return nil
+}
+
 // Sweep removes temporaries that a crash left behind before the given time.
 func (d *Drop) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	if err := ctx.Err(); err != nil {

@@ -215,12 +215,15 @@ func TestPlacesOfOpenClaw(t *testing.T) {
 
 func TestObsidianLinksByName(t *testing.T) {
 	m := newMachine(t)
-	for _, dir := range []string{"", "vault", filepath.Join(m.home, "none", "Codex")} {
+	for _, dir := range []string{"", "vault", filepath.Join(m.home, "none", "Codex"), filepath.Join(m.home, "Codex")} {
 		if _, err := m.tryOpen("obsidian", sink.Choice{Dir: dir}); !errors.Is(err, sink.ErrNoPlace) {
 			t.Errorf("%q: %v", dir, err)
 		}
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s was made", dir)
+		}
 	}
-	dir := filepath.Join(m.home, "Codex")
+	dir := m.folder(t, "Codex")
 	s := m.open(t, "obsidian", sink.Choice{Dir: dir}).(*sink.Drop)
 	e := entry(1, m.project)
 	if err := s.WriteIndexes(t.Context(), []sink.Entry{e}); err != nil {
@@ -341,6 +344,34 @@ func TestFrontMatterOfRules(t *testing.T) {
 			if got[key] != value {
 				t.Errorf("%s: %s is %v, want %v", name, key, got[key], value)
 			}
+		}
+	}
+}
+
+// What is generated goes, with folders that are empty then; the rest stays.
+func TestClearTakesListsAway(t *testing.T) {
+	m := newMachine(t)
+	dir := m.folder(t, "Codex")
+	s := m.open(t, "obsidian", sink.Choice{Dir: dir}).(*sink.Drop)
+	for range 2 { // again is no error
+		if err := s.WriteIndexes(t.Context(), []sink.Entry{entry(1, m.project), entry(2, "/other")}); err != nil {
+			t.Fatal(err)
+		}
+		mine := filepath.Join(dir, "projects", sink.ProjectDir("/other"), "mine.md")
+		put(t, "mine", mine)
+		put(t, "mine", dir, "README.md")
+		if err := s.Clear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() || name == filepath.Join(dir, "projects", sink.ProjectDir(m.project)) {
+				left = append(left, name)
+			}
+			return err
+		})
+		if err != nil || len(left) != 2 || left[0] != filepath.Join(dir, "README.md") || left[1] != mine {
+			t.Errorf("left are %q, %v", left, err)
 		}
 	}
 }
