@@ -112,6 +112,7 @@ func (a *app) printChecks(checks []checkJSON) error {
 type doctor struct {
 	a      *app
 	checks []checkJSON
+	kept   []keptSink // what the cache knows of the sinks that are on
 }
 
 func (d *doctor) add(name string, state health, fix, format string, args ...any) {

@@ -182,19 +182,22 @@ func listing(ctx context.Context, c config.Config, db *store.DB, k sink.Consumer
 	l := sinkListing{Name: k.Name, About: k.About, Mode: modeName(k.Mode), Enabled: said.On(k.Mode), Why: shown(why(c, k, said)), Dir: shown(said.Dir),
 		Workspaces: allShown(said.Workspaces), Off: allShown(said.Off), Problems: []string{}, Places: []string{}, Edited: []string{}}
 	if db != nil {
-		kept, edited, err := daemon.Options{Config: c}.Written(ctx, db, k.Name, choices.Choice{Choice: sink.Choice{Dir: said.Dir}})
+		is, err := stateOf(ctx, c, db, k.Name, said)
 		if err != nil {
 			return l, err
 		}
-		l.Files, l.Edited = len(kept)+len(edited), allShown(edited)
-		for _, f := range slices.Concat(kept, edited) {
+		l.Files, l.Edited = len(is.held), allShown(is.edited)
+		if l.Enabled {
+			l.Problems = problemTexts(is.problems)
+		}
+		for _, f := range is.held {
 			if dir := shown(filepath.Dir(f)); !slices.Contains(l.Places, dir) {
 				l.Places = append(l.Places, dir)
 			}
 		}
 	}
 	if i := slices.IndexFunc(info.Sinks, func(s daemon.SinkInfo) bool { return s.Name == k.Name }); i >= 0 {
-		l.Problems, l.LastError = list(info.Sinks[i].Problems), orNull(info.Sinks[i].LastError)
+		l.LastError = orNull(info.Sinks[i].LastError)
 	}
 	return l, nil
 }

@@ -152,7 +152,8 @@ type sinkJSON struct {
 	Waiting int        `json:"waiting"`  // sessions whose file is not renewed yet
 	Edited  []string   `json:"edited"`   // files that somebody edited: they are not renewed any more
 
-	Shared   int      `json:"shared"`   // files of others with lines of ours
+	Shared   int      `json:"shared"`   // files with lines of ours
+	Logs     int      `json:"logs"`     // daily logs with entries of ours
 	Absent   bool     `json:"absent"`   // it has no place here yet
 	Problems []string `json:"problems"` // of single shared files
 
@@ -268,10 +269,8 @@ func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (
 	if err != nil {
 		return err
 	}
-	if len(s.Sinks) == 0 {
-		if err := s.lookAtSinks(ctx, c, db); err != nil {
-			return err
-		}
+	if err := s.lookAtSinks(ctx, c, db); err != nil {
+		return err
 	}
 	for i := range s.Sinks {
 		if k := &s.Sinks[i]; k.Name == dropSink {

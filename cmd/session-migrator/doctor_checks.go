@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon"
+	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
@@ -252,12 +253,15 @@ func (d *doctor) files(ctx context.Context, db *store.DB) {
 	}
 }
 
-// edited names the memory files that are somebody's own by now.
+// edited names the files that are somebody's own by now, of all sinks.
 func (d *doctor) edited(ctx context.Context, c config.Config, db *store.DB) {
-	_, edited, err := memoryFiles(ctx, db, c)
-	if err != nil {
+	if err := d.keptSinks(ctx, c, db); err != nil {
 		d.broken("edited", "", "%v", err)
 		return
+	}
+	var edited []string
+	for _, k := range d.kept {
+		edited = append(edited, k.edited...)
 	}
 	for i, path := range edited {
 		if i == maxNamed {
@@ -321,6 +325,9 @@ func (d *doctor) watching(info daemon.Info) {
 	}
 	told := false
 	for _, p := range info.Problems {
+		if strings.Contains(p, choices.Name) {
+			continue // the check of choices says so
+		}
 		what, fix := watchFix(p)
 		d.warn("watching", fix, "%s", what)
 		told = told || strings.Contains(p, byClock)

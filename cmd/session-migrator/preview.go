@@ -27,8 +27,8 @@ type previewFile struct {
 
 // previewOf gives a file as it is shown.
 func previewOf(f sink.SharedFile) previewFile {
-	p := previewFile{Path: shown(f.Path), Exists: f.Old != nil, Ours: f.Ours, Problem: shown(f.Problem)}
-	if f.New == nil {
+	p := previewFile{Path: shown(f.Path), Exists: f.Old != nil, Ours: f.Ours, Problem: shown(problemOf(f))}
+	if f.New == nil || f.Problem != "" && bytes.Equal(f.Old, f.New) { // left as it is
 		return p
 	}
 	text := string(f.New)
