@@ -1,8 +1,10 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -189,24 +191,50 @@ func newSession(sessions []Session, f SharedFile) bool {
 	return false
 }
 
+// unshare takes the block out. A file that was made for it goes, and one that
+// was empty becomes empty again: its title is ours too.
 func (k blockFile) unshare(at spot, snap snapshot, f SharedFile) error {
 	view := block.Look(snap.data)
+	rest := snap.data
 	switch {
 	case view.Problem != "":
 		return fmt.Errorf("left alone: %s", view.Problem)
-	case !view.Has:
-		return nil
 	case view.Edited:
 		return ErrEdited
+	case view.Has:
+		r := block.Remove(snap.data)
+		if r.Outcome == block.Malformed {
+			return fmt.Errorf("left alone: %s", r.Why)
+		}
+		rest = r.Data
+	case f.Hash != "":
+		return nil // somebody took it out, and the rest is theirs
 	}
-	r := block.Remove(snap.data)
-	if r.Outcome == block.Malformed {
-		return fmt.Errorf("left alone: %s", r.Why)
-	}
-	if f.Ours && madeByUs(r.Data) {
+	switch was, empty := emptyBefore(f); {
+	case f.Ours && madeByUs(rest):
 		return at.remove(snap)
+	case empty && madeByUs(bytes.TrimPrefix(rest, []byte(byteOrderMark))):
+		rest = was
 	}
-	return at.replace(snap, r.Data)
+	if bytes.Equal(rest, snap.data) {
+		return nil
+	}
+	return at.replace(snap, rest)
+}
+
+const byteOrderMark = "\ufeff"
+
+// emptyBefore gives a file of others as it was before we first touched it, if
+// there was nothing in it but a byte order mark at most.
+func emptyBefore(f SharedFile) (was []byte, empty bool) {
+	if f.Ours || f.Backup == "" {
+		return nil, false
+	}
+	if info, err := os.Stat(f.Backup); err != nil || !info.Mode().IsRegular() || info.Size() > int64(len(byteOrderMark)) {
+		return nil, false
+	}
+	was, err := os.ReadFile(f.Backup)
+	return was, err == nil && len(bytes.TrimPrefix(was, []byte(byteOrderMark))) == 0
 }
 
 // madeByUs tells whether nothing is left of a file but what we begin one with.

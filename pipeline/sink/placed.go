@@ -226,10 +226,27 @@ func (p *placed) Remove(ctx context.Context, r Receipt) error {
 	if err := removeOwn(root, path.Join(dir, name), r); err != nil {
 		return err
 	}
-	if p.sub == "" {
-		return nil
+	if p.sub != "" {
+		if err := dropEmpty(root, dir); err != nil {
+			return err
+		}
 	}
-	return dropEmpty(root, dir)
+	at.tidy(root)
+	return nil
+}
+
+// tidy removes the place's folder and those above it that hold nothing any more,
+// up to the one that is the consumer's to make.
+func (at place) tidy(root *os.Root) {
+	for dir, need := path.Clean(at.dir), path.Join(".", at.need); dir != need && dir != "."; dir = path.Dir(dir) {
+		info, err := root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || !info.IsDir() || root.Remove(dir) != nil { // fails while anything is in it, which is right
+			return
+		}
+	}
 }
 
 // dropEmpty removes a folder of ours that holds nothing but its list.

@@ -133,6 +133,10 @@ func (s sharer) Unshare(ctx context.Context, f SharedFile) error {
 		err := s.unshareOnce(at, name, f)
 		switch {
 		case err == nil:
+			if root, err := os.OpenRoot(at.root); err == nil {
+				at.tidy(root)
+				_ = root.Close()
+			}
 			return nil
 		case !errors.Is(err, errChanged) || try == triesShare:
 			return fmt.Errorf("unshare %s: %w", f.Path, err)

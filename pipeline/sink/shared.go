@@ -201,6 +201,10 @@ func (j *job) once(f *SharedFile, at spot, compose func(snapshot) edit) error {
 		if err := at.remove(snap); err != nil {
 			return err
 		}
+		if root, err := os.OpenRoot(j.place.root); err == nil {
+			j.place.tidy(root)
+			_ = root.Close()
+		}
 	case e.data == nil || snap.found && bytes.Equal(e.data, snap.data):
 	default:
 		if wait := j.wait(*f, snap, e.soon); !e.own && !wait.IsZero() {

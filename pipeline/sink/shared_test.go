@@ -223,6 +223,39 @@ func TestNoSessionsNoBlock(t *testing.T) {
 	}
 }
 
+// A file that had nothing in it has nothing in it again, and one that was made
+// for the block is gone, also where the block went before for want of sessions.
+func TestTitleOfOursGoesWithTheBlock(t *testing.T) {
+	for _, was := range []string{"", "\ufeff"} {
+		d := workbuddyDesk(t)
+		put(t, was, d.memory())
+		f := d.share(0, d.memory(), d.session(1))
+		if !has(t, d.memory(), "\n<!-- session-migrator:begin") {
+			t.Fatalf("no block: %+v", f)
+		}
+		if err := d.open(t, d.name, d.c).(sink.Sharer).Unshare(t.Context(), f); err != nil || read(t, d.memory()) != was {
+			t.Errorf("%q became %q, %v", was, read(t, d.memory()), err)
+		}
+	}
+	d := workbuddyDesk(t)
+	d.share(0, d.memory(), d.session(1))
+	f := d.share(time.Hour, d.memory())
+	if f.Hash != "" || !has(t, d.memory(), "# ") {
+		t.Fatalf("%+v", f)
+	}
+	for _, f := range d.last { // the log of the day too
+		if err := d.open(t, d.name, d.c).(sink.Sharer).Unshare(t.Context(), f); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(d.project, ".workbuddy", "memory")); !os.IsNotExist(err) {
+		t.Errorf("the empty folder: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(d.project, ".workbuddy")); err != nil {
+		t.Errorf("the folder of the consumer: %v", err)
+	}
+}
+
 // The example of the format, to the byte.
 func TestBlockOfWorkBuddy(t *testing.T) {
 	d := workbuddyDesk(t)
