@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -40,7 +41,12 @@ Exit codes: 0 on, 1 failed, 2 wrong usage, 12 no such sink.`,
 		Example:           "  session-migrator sink enable agents-md --workspace .\n  session-migrator sink enable obsidian --dir ~/vault/codex",
 		Args:              args(1, 1, "the NAME of a sink"),
 		ValidArgsFunction: completeSink,
-		RunE:              func(cmd *cobra.Command, given []string) error { return runSinkEnable(cmd.Context(), a, given[0], f) },
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := f.given(cmd); err != nil {
+				return err
+			}
+			return runSinkEnable(cmd.Context(), a, given[0], f)
+		},
 	}
 	cmd.Flags().StringVar(&f.workspace, "workspace", "", "folder of the project")
 	cmd.Flags().StringVar(&f.dir, "dir", "", "folder to write to")
@@ -61,17 +67,22 @@ func runSinkEnable(ctx context.Context, a *app, name string, f sinkFlags) error 
 			return err
 		}
 	}
-	switch {
-	case k.Mode == sink.ModeAlways:
+	if k.Mode == sink.ModeAlways {
+		if f.workspace != "" || f.dir != "" {
+			return usagef("%s is always on, for all projects: it takes neither --workspace nor --dir", name)
+		}
+		if a.flags.json {
+			return a.printJSON(changed(k, choices.Choice{}, left{}, nil))
+		}
 		put(a.out, "%s is always on\n", name)
 		return nil
-	case k.Mode == sink.ModeProject && f.workspace == "":
-		return hinted(usagef("%s is for single projects: --workspace is missing", name), "session-migrator sink enable "+name+" --workspace DIR")
-	case k.Mode == sink.ModeProject && f.dir != "", k.Mode == sink.ModeFound && f.dir != "":
-		return usagef("--dir: %s finds its folder itself", name)
 	}
-	if f.workspace != "" && !exists(f.workspace) {
-		return usagef("--workspace %s: there is no such folder", f.workspace)
+	before, err := choices.Load(c.Home)
+	if err != nil {
+		return err
+	}
+	if err := checkEnable(c, k, before.Sinks[name], f); err != nil {
+		return err
 	}
 	var said choices.Choice
 	err = choices.Change(c.Home, func(all *choices.Choices) error {
@@ -92,9 +103,16 @@ func runSinkEnable(ctx context.Context, a *app, name string, f sinkFlags) error 
 	if err != nil {
 		return err
 	}
-	put(a.out, "%s is on\n", name)
+	warnings := hindered(ctx, a, c, k, said, f.workspace)
 	if reason := noPlace(c, k, said); reason != "" {
-		a.warn("%s has nothing to do yet: %s", name, reason)
+		warnings = append(warnings, name+" has nothing to do yet: "+reason)
+	}
+	if a.flags.json {
+		return a.printJSON(changed(k, said, left{}, warnings))
+	}
+	put(a.out, "%s is on\n", name)
+	for _, w := range warnings {
+		a.warn("%s", w)
 	}
 	next := `"session-migrator run" writes, now and from then on`
 	if info, err := daemon.Inspect(c); err == nil && info.Running {
@@ -187,7 +205,12 @@ Exit codes: 0 off, 1 failed, 2 wrong usage, 3 something could not be taken away 
 		Example:           "  session-migrator sink disable claude\n  session-migrator sink disable workbuddy --workspace .",
 		Args:              args(1, 1, "the NAME of a sink"),
 		ValidArgsFunction: completeSink,
-		RunE:              func(cmd *cobra.Command, given []string) error { return runSinkDisable(cmd.Context(), a, given[0], f) },
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := f.given(cmd); err != nil {
+				return err
+			}
+			return runSinkDisable(cmd.Context(), a, given[0], f)
+		},
 	}
 	cmd.Flags().StringVar(&f.workspace, "workspace", "", "only in this workspace")
 	cmd.Flags().BoolVar(&f.keep, "keep-files", false, "leave what was written")
@@ -212,6 +235,13 @@ func runSinkDisable(ctx context.Context, a *app, name string, f sinkFlags) error
 	if f.workspace, err = folder(c, f.workspace); err != nil {
 		return err
 	}
+	before, err := choices.Load(c.Home)
+	if err != nil {
+		return err
+	}
+	if err := checkDisable(ctx, c, k, before.Sinks[name], f.workspace); err != nil {
+		return err
+	}
 	var said choices.Choice
 	err = choices.Change(c.Home, func(all *choices.Choices) error {
 		said = switchedOff(all.Sinks[name], k.Mode, f)
@@ -226,6 +256,9 @@ func runSinkDisable(ctx context.Context, a *app, name string, f sinkFlags) error
 		where = " in " + f.workspace
 	}
 	if f.keep {
+		if a.flags.json {
+			return a.printJSON(changed(k, said, left{}, nil))
+		}
 		put(a.out, "%s is off; its files stay\n", name)
 		return nil
 	}
@@ -233,17 +266,21 @@ func runSinkDisable(ctx context.Context, a *app, name string, f sinkFlags) error
 	if err != nil {
 		return err
 	}
-	put(a.out, "%s is off%s; %s taken away\n", name, where, plural(left.taken, "file"))
-	for _, path := range left.edited {
-		put(a.out, "edited, it stays: %s\n", clean(path, false))
-	}
-	if len(left.waiting) > 0 {
+	if a.flags.json {
+		err = a.printJSON(changed(k, said, left, nil))
+	} else {
+		put(a.out, "%s is off%s; %s\n", name, where, left)
+		for _, path := range left.edited {
+			put(a.out, "edited, it stays: %s\n", clean(path, false))
+		}
 		for _, path := range left.waiting {
 			put(a.err, "still there: %s\n", clean(path, false))
 		}
+	}
+	if len(left.waiting) > 0 && err == nil {
 		return hinted(partlyError{plural(len(left.waiting), "file") + " could not be taken away yet"}, `the daemon tries again; "session-migrator status" says why`)
 	}
-	return nil
+	return err
 }
 
 // switchedOff is pure: a choice with a sink switched off.
@@ -266,7 +303,7 @@ func switchedOff(said choices.Choice, m sink.Mode, f sinkFlags) choices.Choice {
 
 // left is what became of what a sink wrote.
 type left struct {
-	taken           int
+	taken, lines    int // files of ours, and others without our lines
 	edited, waiting []string
 }
 
@@ -284,6 +321,7 @@ func (a *app) takeAway(ctx context.Context, c config.Config, k sink.Consumer, sa
 	}
 	opt := daemon.Options{Config: c, Version: version, Log: log}
 	had, _, err := a.written(ctx, opt, k, said)
+	had = slices.DeleteFunc(had, func(path string) bool { return !exists(path) })
 	if errors.Is(err, store.ErrNone) {
 		return l, nil // nothing was ever written
 	}
@@ -299,7 +337,7 @@ func (a *app) takeAway(ctx context.Context, c config.Config, k sink.Consumer, sa
 		if l.waiting, l.edited, err = a.written(ctx, opt, k, said); err != nil {
 			return l, err
 		}
-		if l.taken = len(had) - len(l.waiting); len(l.waiting) == 0 || !byDaemon || time.Now().After(until) {
+		if len(l.waiting) == 0 || !byDaemon || time.Now().After(until) {
 			break
 		}
 		select {
@@ -308,9 +346,13 @@ func (a *app) takeAway(ctx context.Context, c config.Config, k sink.Consumer, sa
 		case <-time.After(leavePoll):
 		}
 	}
-	for _, path := range l.edited {
-		if slices.Contains(had, path) {
-			l.taken--
+	for _, path := range had {
+		switch {
+		case slices.Contains(l.edited, path), slices.Contains(l.waiting, path):
+		case !exists(path):
+			l.taken++
+		case !isLog(path): // entries of days stay
+			l.lines++
 		}
 	}
 	return l, nil
@@ -324,6 +366,21 @@ func (a *app) written(ctx context.Context, opt daemon.Options, k sink.Consumer, 
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	kept, edited, err = opt.Written(ctx, db, k.Name, said)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := db.Shared(ctx, k.Name)
+	kept = slices.DeleteFunc(kept, func(path string) bool { // there was never anything of ours
+		var f sink.SharedFile
+		body, is := rows[path]
+		return is && json.Unmarshal([]byte(body), &f) == nil && f.Hash == "" && len(f.Entries) == 0
+	})
 	edited = slices.DeleteFunc(edited, func(path string) bool { _, err := os.Lstat(path); return err != nil })
 	return kept, edited, err
+}
+
+// isLog tells whether a file is a daily log, by its name.
+func isLog(path string) bool {
+	_, err := time.Parse("2006-01-02.md", filepath.Base(path))
+	return err == nil
 }

@@ -67,6 +67,10 @@ func runSinkPreview(ctx context.Context, a *app, given []string, f sinkFlags) er
 	if err != nil {
 		return err
 	}
+	if f.workspace != "" && !choices.Within([]string{f.workspace}, t.Cwd) && !within(f.workspace, t.Cwd) {
+		return hinted(fmt.Errorf("session %s is of another workspace: it worked in %s, not in %s%w", id, orDash(shown(t.Cwd)), f.workspace, silent{store.ErrNotFound}),
+			"leave --workspace away, or name a SESSION of it")
+	}
 	if k.Mode == sink.ModeProject && f.workspace == "" && !choices.Within(all.Sinks[k.Name].Workspaces, t.Cwd) {
 		f.workspace = t.Cwd
 	}
