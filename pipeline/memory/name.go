@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -41,14 +43,41 @@ func slugPart(t transcript.Thread) string {
 	return ""
 }
 
+// minRun is the shortest word that names a title of which other letters are a
+// part.
+const minRun = 4
+
+// standsFor tells whether the ASCII in a title tells what it is about: there is
+// nothing else, or it weighs more and has a word. A letter weighs as many bytes
+// as it has: one of Chinese says as much as several.
+func standsFor(title string) bool {
+	ascii, other, run, longest := 0, 0, 0, 0
+	for _, r := range plainLetters.Replace(strings.ToLower(title)) {
+		switch {
+		case r >= 'a' && r <= 'z':
+			ascii++
+			run++
+			longest = max(longest, run)
+			continue
+		case unicode.IsLetter(r):
+			other += utf8.RuneLen(r)
+		}
+		run = 0
+	}
+	return other == 0 || ascii > other && longest >= minRun
+}
+
 // plainLetters writes letters with marks without them.
 var plainLetters = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "å", "a",
 	"à", "a", "á", "a", "â", "a", "ã", "a", "ç", "c", "è", "e", "é", "e", "ê", "e", "ë", "e", "ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n",
 	"ò", "o", "ó", "o", "ô", "o", "õ", "o", "ù", "u", "ú", "u", "û", "u", "ý", "y", "ÿ", "y")
 
-// slug makes lower case words of ASCII, joined by dashes. A title without
-// any gives none.
+// slug makes lower case words of ASCII, joined by dashes; none of a title that
+// they don't stand for.
 func slug(s string) string {
+	if !standsFor(s) {
+		return ""
+	}
 	var b strings.Builder
 	dash := false
 	for _, r := range plainLetters.Replace(strings.ToLower(s)) {
