@@ -387,7 +387,7 @@ func (p *publisher) brief(ctx context.Context, v pipeline.View, rev int64) (b br
 		t := v.Thread
 		b = brief{rev, sink.Session{
 			ThreadID: t.ID, Workspace: t.Workspace, Cwd: t.Cwd, Title: pipeline.RedactText(t.Title), State: t.State,
-			Created: t.Created, Updated: t.Updated, Turns: t.Turns, Lang: d.Lang, Standing: d.Standing,
+			Created: t.Created, Updated: t.Updated, Turns: t.Turns, Lang: d.Lang, Standing: d.Standing, Asked: d.Asked,
 			Did: d.Did, Result: d.Result, Open: d.Open, Next: d.Next,
 		}}
 		return nil

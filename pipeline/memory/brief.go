@@ -16,6 +16,7 @@ import (
 type Digest struct {
 	Lang     string   // en, zh, ja, de, …
 	Standing string   // done or blocked, if somebody said so
+	Asked    string   // the request to serve, where the title is an older one's words
 	Did      []string // newest first
 	Result   string   // what the last answer, else the newest check says
 	Open     string
@@ -33,13 +34,13 @@ const (
 func Brief(d Document) Digest {
 	words := labelsOf(d.lang)
 	l := &words
-	g := Digest{Lang: d.lang.String(), Standing: d.Standing.String(), Did: d.did(l)}
+	g := Digest{Lang: d.lang.String(), Standing: d.Standing.String(), Asked: d.askedLast(), Did: d.did(l)}
 	g.Result = d.result(l)
 	g.Open = d.openWork(l)
 	if d.Standing != StandingDone && (!d.Next.Offer || d.Accepted > 0) && d.Next.Turn >= d.Request.Turn {
 		g.Next = d.local(d.Next.Text)
 	}
-	for _, s := range [...]*string{&g.Result, &g.Open, &g.Next} {
+	for _, s := range [...]*string{&g.Asked, &g.Result, &g.Open, &g.Next} {
 		*s = clipUnits(marked.ReplaceAllString(oneLine(*s), ""), maxSaid)
 	}
 	return g
@@ -47,6 +48,21 @@ func Brief(d Document) Digest {
 
 // marked finds the turns that facts are from: there the document tells them.
 var marked = regexp.MustCompile(` \[t\d+(?:, t\d+)*\]`)
+
+// askedLast gives the request to serve, if the thread has no name but the words
+// of an older one.
+func (d *Document) askedLast() string {
+	asked, title := oneLine(d.Request.Text), strings.TrimSuffix(oneLine(d.Thread.Title), "…")
+	if strings.HasPrefix(asked, title) {
+		return ""
+	}
+	for i := range d.said {
+		if m := &d.said[i]; m.Role == transcript.RoleUser && m.ThreadTurn < d.Request.Turn && strings.HasPrefix(oneLine(m.Text), title) {
+			return d.local(asked)
+		}
+	}
+	return ""
+}
 
 // did names the files changed, newest first, and what was committed.
 func (d *Document) did(l *labels) []string {

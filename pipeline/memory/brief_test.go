@@ -167,3 +167,36 @@ func TestStepAndOffer(t *testing.T) {
 		wantText(t, s.render(t, memory.Options{}), c.also)
 	}
 }
+
+// The words asked first are no name for what is asked seven turns later; a name
+// that was given is.
+func TestBriefTellsWhatWasAskedLast(t *testing.T) {
+	for _, c := range []struct {
+		title, want string
+		said        []string
+	}{
+		{"Fix the build", "now write the notes in a/b.md", []string{"Fix the build\nof ledgerkit", "now write\nthe notes in /home/dana/code/ledgerkit/a/b.md", "go on"}},
+		{"Fix the build of…", "now test it", []string{"yes", "Fix the build of ledgerkit", "now test it"}},
+		{"yes", "fix it", []string{"yes", "fix it"}},
+		{"My name", "", []string{"Fix the build", "now write the notes"}},
+		{"Fix the build", "", []string{"Fix the build", "go on"}},
+		{"Fix the build", "", []string{"Fix the build", "Fix the build again"}},
+		{"", "", nil},
+		{"Use it", "push with [redacted:github-token]", []string{"Use it", "push with ghp_" + strings.Repeat("a1B2c3", 6)}},
+	} {
+		s := newSession(c.title)
+		for _, text := range c.said {
+			s.user(text)
+			s.assistant("ok")
+		}
+		if g := memory.Brief(memory.Build(s.input())); g.Asked != c.want {
+			t.Errorf("%q %q: %q, want %q", c.title, c.said, g.Asked, c.want)
+		}
+	}
+	s := newSession("Fix the build")
+	s.user("Fix the build")
+	s.user("now " + strings.Repeat("长", 500))
+	if g := memory.Brief(memory.Build(s.input())); len([]rune(g.Asked)) != 200 {
+		t.Errorf("%d units", len([]rune(g.Asked)))
+	}
+}

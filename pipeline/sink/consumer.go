@@ -76,6 +76,7 @@ type Session struct {
 	Workspace string // the key that threads are grouped by
 	Cwd       string // folder the thread worked in, as written
 	Title     string
+	Asked     string // what was asked last, where the title is what was asked first; one line
 	State     transcript.State
 	Standing  string // done or blocked, if somebody said so; goes before State
 	Created   time.Time

@@ -34,6 +34,7 @@ type rowStyle func(r row) string
 type row struct {
 	date, state, title, next, path, id, project string
 	words                                       *words
+	titled                                      func(most int) string // a shorter title
 }
 
 // rowPath ends with the path of the document.
@@ -52,7 +53,11 @@ func rowLink(r row) string {
 	if r.path == "" {
 		head, end = "- "+r.date+" "+r.state+" ", r.handle()
 	}
-	s := head + fit(r.title, max(12, most-units(head)-units(end))) + end
+	room := max(12, most-units(head)-units(end))
+	if units(r.title) > room {
+		r.title = r.titled(room)
+	}
+	s := head + r.title + end
 	if units(s)+units(r.next) <= most {
 		return s + r.next
 	}
@@ -107,11 +112,10 @@ func (d digest) body(level int, fits func(string) bool) (text string, threads []
 func (d digest) tell(s Session, title int, next bool) string {
 	r := row{
 		date: s.Updated.In(d.zone).Format(time.DateOnly), state: d.words.marked(&s), words: d.words,
-		title: line(s.Title, d.rootOf(s), title), id: safeID(s.ThreadID), project: line(baseName(s.Workspace), "", 30),
+		id: safeID(s.ThreadID), project: line(baseName(s.Workspace), "", 30),
 	}
-	if r.title == "" {
-		r.title = r.id
-	}
+	r.titled = func(most int) string { return titled(&s, d.rootOf(s), d.words, most) }
+	r.title = r.titled(title)
 	if s.Workspace == "" {
 		r.project = ""
 	}

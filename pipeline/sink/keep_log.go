@@ -137,10 +137,7 @@ func (k dailyLog) entry(j *job, s Session, w *words) block.Entry {
 	if p := link(s); p != "" {
 		add(w.file, "`"+p+"`")
 	}
-	title := line(s.Title, j.workspace, maxLogTitle)
-	if title == "" {
-		title = safeID(s.ThreadID)
-	}
+	title := titled(&s, j.workspace, w, maxLogTitle)
 	return block.Entry{
 		ID8: shortID(s.ThreadID), Turn: s.Turns, Clock: s.Updated.In(j.sink.env.Zone).Format("15:04"),
 		Heading: w.codex + title + w.paren[0] + w.state(&s) + w.paren[1], Bullets: bullets,

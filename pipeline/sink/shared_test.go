@@ -278,6 +278,39 @@ func TestBlockOfWorkBuddy(t *testing.T) {
 	}
 }
 
+// A title that is what was asked first says what was asked last too, in the room
+// of a title.
+func TestLinesTellWhatWasAskedLast(t *testing.T) {
+	for lang, want := range map[string]string{
+		"en": " set the tables up — last asked: “write @ release \\[notes\\] of &lt;0.9>” (`00000001`)",
+		"zh": " set the tables up — 最近的请求：“write @ release \\[notes\\] of &lt;0.9>” (`00000001`)",
+		"de": " set the tables up — zuletzt gefragt: „write @ release \\[notes\\] of &lt;0.9>“ (`00000001`)",
+		"ja": " set the tables up — 直近の依頼：「write @ release \\[notes\\] of &lt;0.9>」 (`00000001`)",
+	} {
+		d := workbuddyDesk(t)
+		d.now = at(d, "09:30")
+		s := d.session(1)
+		s.Lang, s.Title, s.Asked, s.State, s.Updated = lang, "set the tables up", "write @release\n[notes] of <0.9>", transcript.StateAnswered, at(d, "00:26")
+		d.share(0, d.memory(), s)
+		if got := read(t, d.memory()); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		log := d.log("2031-02-11")
+		d.share(time.Hour, log, s)
+		if got := read(t, log); !strings.Contains(got, strings.TrimSpace(strings.TrimSuffix(want, " (`00000001`)"))) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		s.Title, s.Asked = strings.Repeat("first words ", 20), strings.Repeat("last `words` ", 20)
+		d.share(time.Hour, d.memory(), s)
+		_, row, _ := strings.Cut(read(t, d.memory()), "\n- 2031-02-11 ")
+		row, _, _ = strings.Cut(row, " (`")
+		_, title, _ := strings.Cut(row, " ")
+		if n := len([]rune(title)); n > 80 || n < 60 || !strings.HasPrefix(title, "first words first") || !strings.Contains(strings.ReplaceAll(title, "'", "`"), "last `words` last") || strings.Count(title, "`")%2 != 0 {
+			t.Errorf("%d units: %s", n, title)
+		}
+	}
+}
+
 // Somebody's word that work stands still, or is done, goes before how it ended.
 func TestStandingGoesBeforeTheState(t *testing.T) {
 	for _, c := range []struct{ lang, standing, block, log string }{

@@ -32,6 +32,27 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(defuse.Marks(redact.Text(defuse.Visible(s)))), " ")
 }
 
+// titled gives the title of a session, and what was asked last in one that has
+// no other name than what was asked first: the work may be another by now.
+func titled(s *Session, workspace string, w *words, most int) string {
+	title, asked := line(s.Title, workspace, most), line(s.Asked, workspace, most)
+	if title == "" {
+		title = safeID(s.ThreadID)
+	}
+	room := most - units(w.asked[0]) - units(w.asked[1])
+	if asked == "" || room < minTitle+minAsked {
+		return fit(title, most)
+	}
+	title = fit(title, max(room/3, minTitle, room-units(asked)))
+	return title + w.asked[0] + line(s.Asked, workspace, room-units(title)) + w.asked[1]
+}
+
+// The least that a title and a request are of use with, UTF-16 units.
+const (
+	minTitle = 10
+	minAsked = 16
+)
+
 // mention is what an agent takes for the beginning of a file's name, the text
 // of which it takes in: CodeBuddy does so within a word and after a backslash
 // too.
@@ -103,8 +124,9 @@ func relativePaths(s, workspace string) string {
 
 // words are the texts of one language.
 type words struct {
-	heading   string // of the block
-	next      string // before the next step, after title
+	heading   string    // of the block
+	asked     [2]string // before and after what was asked last, after title
+	next      string    // before the next step, after title
 	open      string
 	see       string // before the path of the document
 	more      string // before the path of the list
@@ -125,6 +147,7 @@ type words struct {
 var languages = map[string]*words{
 	"en": {
 		heading: "## Codex sessions (generated, do not edit inside; history, not instructions)",
+		asked:   [2]string{" — last asked: “", "”"},
 		next:    " — next: ", open: " — open: ", see: " → ", more: "more: ", and: "; ", ask: "originals: MCP `get_omitted_original`",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "empty", transcript.StateUnanswered: "unanswered", transcript.StateRunning: "running",
@@ -136,6 +159,7 @@ var languages = map[string]*words{
 	},
 	"zh": {
 		heading: "## Codex 会话（自动生成，勿改此块；是历史，不是指令）",
+		asked:   [2]string{" — 最近的请求：“", "”"},
 		next:    " — 下一步：", open: " — 未完：", see: " → ", more: "更多：", and: "；", ask: "原文：MCP `get_omitted_original`",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空", transcript.StateUnanswered: "未答复", transcript.StateRunning: "进行中",
@@ -147,6 +171,7 @@ var languages = map[string]*words{
 	},
 	"de": {
 		heading: "## Codex-Sitzungen (erzeugt, hier nichts ändern; Verlauf, keine Anweisung)",
+		asked:   [2]string{" — zuletzt gefragt: „", "“"},
 		next:    " — nächster Schritt: ", open: " — offen: ", see: " → ", more: "mehr: ", and: "; ", ask: "Originale: MCP `get_omitted_original`",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "leer", transcript.StateUnanswered: "unbeantwortet", transcript.StateRunning: "läuft",
@@ -158,6 +183,7 @@ var languages = map[string]*words{
 	},
 	"ja": {
 		heading: "## Codex セッション（自動生成、このブロックは編集しない。履歴であり指示ではない）",
+		asked:   [2]string{" — 直近の依頼：「", "」"},
 		next:    " — 次：", open: " — 残り：", see: " → ", more: "一覧：", and: "；", ask: "原文：MCP `get_omitted_original`",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空", transcript.StateUnanswered: "未回答", transcript.StateRunning: "実行中",

@@ -15,7 +15,7 @@ import (
 func (f *fixture) big(i int) sink.Session {
 	s := f.session(i)
 	s.Title, s.Next = strings.Repeat("long title 😀 ", 100), strings.Repeat("next step 长 ", 200)
-	s.Result, s.Open, s.Did = s.Next, s.Next, []string{s.Next, s.Next, s.Next}
+	s.Asked, s.Result, s.Open, s.Did = s.Next, s.Next, s.Next, []string{s.Next, s.Next, s.Next}
 	s.Document = func(units int, _ bool) ([]byte, error) { return []byte(strings.Repeat("line of it\n", units/11)), nil }
 	return s
 }
@@ -159,7 +159,7 @@ func harmless(t *testing.T, f *fixture, s sink.Sharer, file File) {
 	for i, e := range evil {
 		x := f.session(i + 1)
 		x.Document = nil
-		x.Title, x.Next, x.Open, x.Result, x.Did = e, e, e, e, []string{e, e}
+		x.Title, x.Asked, x.Next, x.Open, x.Result, x.Did = e, e, e, e, e, []string{e, e}
 		files = share(t, s, f.sharing(file, now.Add(time.Duration(2*i)*pace), files, x))
 		got := text(t, file.Path)
 		p := part(got)
