@@ -19,6 +19,35 @@ func at(d *desk, clock string) time.Time {
 	return t
 }
 
+// An entry that has to wait tells what is so when it is written, not when its
+// state began.
+func TestEntryTellsTheNewestAnswer(t *testing.T) {
+	d := workbuddyDesk(t)
+	log := d.log("2031-02-11")
+	d.now = at(d, "09:30")
+	put(t, "# 2031-02-11\n", log)
+	if err := os.Chtimes(log, d.now, d.now); err != nil {
+		t.Fatal(err)
+	}
+	s := d.session(0xb7d20e63)
+	s.State, s.Updated, s.Turns, s.Result, s.Next = transcript.StateAnswered, at(d, "09:00"), 1, "the first answer", "tag it"
+	if f := d.share(0, log, s); f.Again.IsZero() || has(t, log, "b7d20e63") {
+		t.Fatalf("%+v", f)
+	}
+	s.Turns, s.Updated, s.Result, s.Next = 2, at(d, "09:29"), "the second answer", ""
+	d.share(time.Minute, log, s)
+	got := read(t, log)
+	if !strings.Contains(got, "b7d20e63@t2 ") || !strings.Contains(got, "- Result: the second answer\n") || strings.Contains(got, "first") || strings.Contains(got, "tag it") {
+		t.Error(got)
+	}
+	// Later turns of the same state are told in the document and in MEMORY.md.
+	s.Turns, s.Updated, s.Result = 3, at(d, "09:31"), "the third answer"
+	d.share(time.Hour, log, s)
+	if read(t, log) != got {
+		t.Error(read(t, log))
+	}
+}
+
 func TestDailyLog(t *testing.T) {
 	d := workbuddyDesk(t)
 	log := d.log("2031-02-11")
