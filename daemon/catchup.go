@@ -27,6 +27,7 @@ type Summary struct {
 	MemoryDir    string        `json:"memory_dir"`
 	NotFullyRead []FileProblem `json:"not_fully_read"`
 	Copies       []FileProblem `json:"copies"`              // of rollouts that are read at another place
+	Unwritten    []FileProblem `json:"not_written"`         // what single places keep from being written
 	SetAside     string        `json:"set_aside,omitempty"` // where a damaged cache was moved
 	Took         time.Duration `json:"-"`
 }
@@ -102,7 +103,7 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	}
 	if publish {
 		t.phase(PhasePublish)
-		if s.Written, s.Elsewhere, err = e.publishAll(ctx); err != nil {
+		if s.Written, s.Elsewhere, s.Unwritten, err = e.publishAll(ctx); err != nil {
 			return s, err
 		}
 	}

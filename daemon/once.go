@@ -11,19 +11,20 @@ import (
 const onceWait = 6 * time.Second
 
 // publishAll writes all that is due at once and says how many documents changed
-// in the drop folder and elsewhere.
-func (e *engine) publishAll(ctx context.Context) (drop, elsewhere int, err error) {
+// in the drop folder and elsewhere, and what its place kept from being written.
+func (e *engine) publishAll(ctx context.Context) (drop, elsewhere int, unwritten []FileProblem, err error) {
 	p, err := newPublisher(ctx, e)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, nil, err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	if err := p.settle(ctx, time.Now(), nil); err != nil {
-		return 0, 0, err
+		return 0, 0, nil, err
 	}
 	var errs []error
 	for _, o := range p.all() {
 		n, err := o.once(ctx)
+		unwritten = append(unwritten, o.unwritten()...)
 		if o.name == dropName {
 			drop += n
 		} else {
@@ -36,7 +37,7 @@ func (e *engine) publishAll(ctx context.Context) (drop, elsewhere int, err error
 			break
 		}
 	}
-	return drop, elsewhere, errors.Join(errs...)
+	return drop, elsewhere, unwritten, errors.Join(errs...)
 }
 
 // once writes all that is due in one sink.
@@ -54,6 +55,10 @@ func (o *outlet) once(ctx context.Context) (n int, err error) {
 	var errs []error
 	for _, id := range ids {
 		did, err := o.publish(ctx, id)
+		if _, ok := errors.AsType[placeError](err); ok {
+			o.hold(id, err, now)
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 		}

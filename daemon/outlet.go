@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,7 @@ type outlet struct {
 	lastErr string
 	gone    bool              // there is no place
 	told    []sink.SharedFile // as of the last sharing
+	stuck   map[string]stuck  // what its place keeps from being written, by thread
 }
 
 // lister is a sink that keeps lists of its documents.
@@ -66,7 +68,7 @@ type closer interface{ Close() error }
 func (p *publisher) newOutlet(name string, open func(ctx context.Context) (sink.Sink, error)) *outlet {
 	return &outlet{
 		p: p, name: name, open: open, mode: sink.ModeAlways, wake: make(chan struct{}, 1), pace: pace{state: sinkIdle}, share: newSharings(),
-		placed: map[string]bool{}, due: map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{}, urgent: map[string]bool{},
+		placed: map[string]bool{}, due: map[string]time.Time{}, held: map[string]bool{}, notes: map[string]bool{}, urgent: map[string]bool{}, stuck: map[string]stuck{},
 	}
 }
 
@@ -189,7 +191,9 @@ func (o *outlet) take(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, id := range ids {
-		o.due[id] = dueAt(o.due[id], now, true)
+		if o.due[id] = o.stuckUntil(id); !o.due[id].After(now) {
+			o.due[id] = dueAt(o.due[id], now, true)
+		}
 	}
 	if o.indexes.IsZero() {
 		o.indexes = now.Add(restIndexes) // an earlier run may have ended before it wrote them
@@ -267,10 +271,12 @@ func (o *outlet) work(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if !o.indexes.IsZero() && (!now.Before(o.indexes) || o.pace.state == sinkPaused) {
+		at := o.indexes
+		o.indexes = time.Time{}
 		if err := o.writeIndexes(ctx); err != nil {
+			o.indexes = at
 			return err
 		}
-		o.indexes = time.Time{}
 	}
 	if err := o.lookAfter(ctx, now); err != nil || ctx.Err() != nil {
 		return err
@@ -291,6 +297,9 @@ func (o *outlet) reopen(ctx context.Context, now time.Time) (there bool, err err
 		o.absent, o.anew = now.Add(placeEvery), true
 		clear(o.due)
 		clear(o.held)
+		o.mu.Lock()
+		clear(o.stuck)
+		o.mu.Unlock()
 		o.went(now)
 		return false, nil
 	}
@@ -376,9 +385,18 @@ func (o *outlet) writeDue(ctx context.Context, now time.Time) (wrote bool, err e
 		if ctx.Err() != nil {
 			break
 		}
+		if at, is := o.blocked(id, now); is {
+			o.due[id] = at
+			continue
+		}
 		w, err := o.publish(ctx, id)
+		if _, ok := errors.AsType[placeError](err); ok {
+			o.due[id] = o.hold(id, err, now)
+			continue
+		}
 		switch {
 		case err == nil:
+			o.free(id)
 			wrote = wrote || w != publishedBefore
 		case errors.Is(err, errThread):
 			o.p.e.log.Warn("a memory file can't be made", "thread", id, "err", err)
@@ -443,19 +461,29 @@ func (o *outlet) writeIndexes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.WriteIndexes(ctx, entries)
+	err = o.ofPlace(ctx, l.WriteIndexes(ctx, entries))
+	if _, ok := errors.AsType[placeError](err); ok {
+		o.indexes = o.hold(listsStuck, err, time.Now())
+		return nil
+	}
+	o.free(listsStuck)
+	return err
 }
 
 func (o *outlet) info() SinkInfo {
+	places := o.unwritten()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: pipeline.RedactText(o.lastErr),
 		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting, Absent: o.gone, Problems: []string{}}
+	for _, p := range places {
+		i.Problems = append(i.Problems, pipeline.RedactText(p.Path+": "+p.Reason))
+	}
 	for _, f := range o.told {
 		if f.Hash != "" || f.Ours {
 			i.Shared++
 		}
-		if f.Problem != "" {
+		if f.Problem != "" && !strings.HasPrefix(f.Problem, sink.Unwritten) { // those are among the places
 			i.Problems = append(i.Problems, pipeline.RedactText(f.Path+": "+f.Problem))
 		}
 		if f.Note != "" {

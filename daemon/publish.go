@@ -255,7 +255,7 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	a.Name, a.Data = pipeline.MemoryName(v, time.Local), data
 	r, err := o.sink.Put(ctx, a)
 	if err != nil {
-		return publishedBefore, err
+		return publishedBefore, o.ofPlace(ctx, err)
 	}
 	o.stir(v.Thread, time.Now())
 	if r.State == sink.StateEdited {
@@ -330,7 +330,7 @@ func (o *outlet) takes(ctx context.Context, id string, rev int64, last store.Rec
 	}
 	r, err := o.look(ctx, t, last)
 	if err != nil || r.State != sink.StateNone {
-		return err == nil, err
+		return err == nil, o.ofPlace(ctx, err)
 	}
 	o.stir(t, time.Now())
 	return false, o.p.e.db.SaveReceipt(ctx, store.Receipt{Sink: o.name, ThreadID: id, Rev: rev, Managed: true, Written: time.Now()})

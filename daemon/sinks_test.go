@@ -494,14 +494,14 @@ func TestOnceWritesToAllSinks(t *testing.T) {
 		d := newDesk(t, 1, away.consumer(), c.consumer())
 		now := d.begin(rollouttest.Options{Cwd: "/fresh", Start: time.Now().Add(-30 * time.Second)})
 		c.folders["/fresh"] = true
-		if n, m, err := d.e.publishAll(t.Context()); err != nil || n != 2 || m != 2 {
+		if n, m, _, err := d.e.publishAll(t.Context()); err != nil || n != 2 || m != 2 {
 			t.Errorf("%d and %d files, %v", n, m, err)
 		}
 		if files, shares := c.count(); files != 2 || shares != 1 || c.shares[0].Workspace != proj {
 			t.Errorf("%d files, shared %+v", files, c.shares)
 		}
 		time.Sleep(time.Minute)
-		if _, _, err := d.e.publishAll(t.Context()); err != nil {
+		if _, _, _, err := d.e.publishAll(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if f := d.shared("found"); len(f) != 2 {
@@ -512,7 +512,7 @@ func TestOnceWritesToAllSinks(t *testing.T) {
 		}
 		off := func(dirs ...string) {
 			c.choose(d, func(c *choices.Choice) { c.Off = dirs })
-			if _, _, err := d.e.publishAll(t.Context()); err != nil {
+			if _, _, _, err := d.e.publishAll(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -16,8 +16,8 @@ func newRebuildCommand(a *app) *cobra.Command {
 		Long: `Reads the rollouts of the sessions named, or all, into the cache again. Sessions
 whose rollout is gone stay, and references stay valid.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files could not be read,
-10 no cache and no Codex home, 11 a daemon runs, 12 no such session.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 some files could not be read
+or some places not written, 10 no cache and no Codex home, 11 a daemon runs, 12 no such session.`,
 		Example:           "  session-migrator rebuild latest",
 		ValidArgsFunction: a.completeSession,
 		RunE:              func(cmd *cobra.Command, sessions []string) error { return runRebuild(cmd.Context(), a, sessions) },

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -27,7 +29,7 @@ once, and a session's memory file is renewed when its turn has ended. Codex's
 own files are only ever read.
 
 Exit codes: 0 stopped or done, 1 no Codex home (--once) or failed, 2 wrong usage,
-3 some files could not be read (--once), 11 another one runs, 130 interrupted (--once).`,
+3 some files could not be read or some places not written (--once), 11 another one runs, 130 interrupted (--once).`,
 		Example: "  session-migrator run\n  session-migrator run --once --json",
 		Args:    args(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,6 +98,9 @@ func (a *app) finish(ctx context.Context, c config.Config, s daemon.Summary, err
 	} else {
 		err = printSummary(a, s, odd)
 	}
+	if err == nil && len(s.Unwritten) > 0 && len(s.NotFullyRead) == 0 {
+		return hinted(partlyError{plural(len(s.Unwritten), "place") + " could not be written"}, "what helps is named with each; everything else is written")
+	}
 	if err == nil && len(s.NotFullyRead) > 0 {
 		return hinted(partlyError{plural(len(s.NotFullyRead), "file") + " could not be read"}, `see that you may read them; "session-migrator status" lists them with the reason`)
 	}
@@ -137,6 +142,7 @@ type runJSON struct {
 
 func summaryOf(s daemon.Summary, odd []fileJSON) runJSON {
 	s.Homes, s.Missing, s.NotFullyRead, s.Copies = list(s.Homes), list(s.Missing), list(s.NotFullyRead), list(s.Copies)
+	s.Unwritten = list(s.Unwritten)
 	return runJSON{Schema: 1, Summary: s, Skipped: list(odd), TookMS: s.Took.Milliseconds()}
 }
 
@@ -153,6 +159,9 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 			fix = "; let this user read it: " + how
 		}
 		a.warn("not read: %s: %s%s", f.Path, f.Reason, fix)
+	}
+	for _, f := range s.Unwritten {
+		a.warn("not written: %s: %s", f.Path, strings.TrimPrefix(f.Reason, sink.Unwritten))
 	}
 	for _, f := range s.Copies {
 		a.warn("not needed: %s: %s", f.Path, f.Reason)

@@ -52,7 +52,7 @@ func (k dailyLog) share(ctx context.Context, j *job, last []SharedFile) []Shared
 		f := j.file(day+".md", last)
 		f.Problem, f.Note, f.Again, f.Old, f.New = "", "", time.Time{}, nil, nil
 		if err := k.day(ctx, j, &f, day, days[day], i == 0); err != nil {
-			f.Problem, f.Again = "not written: "+plain(err), j.now.Add(waitShared)
+			f.Problem, f.Again = j.unwritten(j.rel(day+".md"), err), j.now.Add(waitShared)
 		}
 		if len(f.Entries) > 0 || f.Problem != "" || !f.Again.IsZero() || f.New != nil {
 			out = append(out, f)

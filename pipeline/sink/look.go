@@ -33,16 +33,16 @@ func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	if !found {
 		return r, nil
 	}
+	dir := path.Join(at.dir, p.sub)
 	root, err := os.OpenRoot(at.root)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("look for the place of %s: %w", a.Name, err)
+		return Receipt{}, at.here(path.Join(dir, name), err)
 	}
 	defer func() { _ = root.Close() }()
-	dir := path.Join(at.dir, p.sub)
 	if a.Last.Path == "" {
 		had, err := hadIn(root, dir, name, a.ThreadID)
 		if err != nil {
-			return Receipt{}, fmt.Errorf("look for an earlier document: %w", err)
+			return Receipt{}, at.here(path.Join(dir, name), err)
 		}
 		if had != "" {
 			name = had
@@ -50,7 +50,7 @@ func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	}
 	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
 	r.State, err = lookOwn(root, path.Join(dir, name), a)
-	return r, err
+	return r, at.here(path.Join(dir, name), err)
 }
 
 // Look tells beforehand what Put would do with the artifact, as that of the

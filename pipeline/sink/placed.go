@@ -108,24 +108,25 @@ func (p *placed) Put(ctx context.Context, a Artifact) (Receipt, error) {
 	if err := p.limits.check(a.Data); err != nil {
 		return Receipt{}, fmt.Errorf("put %s for %s: %w", a.Name, p.name, err)
 	}
+	dir := path.Join(at.dir, p.sub)
 	root, err := os.OpenRoot(at.root)
 	if err != nil {
-		return Receipt{}, fmt.Errorf("put %s: %w", a.Name, err)
+		return Receipt{}, at.here(path.Join(dir, name), err)
 	}
 	defer func() { _ = root.Close() }()
-	dir := path.Join(at.dir, p.sub)
 	p.sweep(root, at, dir)
 	if a.Last.Path == "" {
 		had, err := hadIn(root, dir, name, a.ThreadID)
 		if err != nil {
-			return Receipt{}, fmt.Errorf("look for an earlier document: %w", err)
+			return Receipt{}, at.here(path.Join(dir, name), err)
 		}
 		if had != "" && strings.Contains(had, p.mark) {
 			name = had
 		}
 	}
 	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
-	return putOwn(root, path.Join(dir, name), a, r)
+	r, err = putOwn(root, path.Join(dir, name), a, r)
+	return r, at.here(path.Join(dir, name), err)
 }
 
 // where gives the place of a thread's file and its name there. The file stays
@@ -218,13 +219,13 @@ func (p *placed) Remove(ctx context.Context, r Receipt) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	dir := path.Join(at.dir, p.sub)
 	if err != nil {
-		return fmt.Errorf("remove %s: %w", r.Path, err)
+		return at.here(path.Join(dir, name), err)
 	}
 	defer func() { _ = root.Close() }()
-	dir := path.Join(at.dir, p.sub)
 	if err := removeOwn(root, path.Join(dir, name), r); err != nil {
-		return err
+		return at.here(path.Join(dir, name), err)
 	}
 	if p.sub != "" {
 		if err := dropEmpty(root, dir); err != nil {
@@ -279,7 +280,7 @@ func (p *placed) WriteIndexes(ctx context.Context, entries []Entry) error {
 			return fmt.Errorf("write indexes: %w", err)
 		}
 		newestFirst(list)
-		errs = append(errs, p.writeIndex(at, list))
+		errs = append(errs, at.here(path.Join(at.dir, p.sub, indexName), p.writeIndex(at, list)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("write indexes: %w", err)

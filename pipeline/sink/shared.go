@@ -163,6 +163,9 @@ func (j *job) update(ctx context.Context, f *SharedFile, name string, compose fu
 	at, err := openSpot(j.place.root, name)
 	if err != nil {
 		f.Problem = err.Error()
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
+			f.Problem, f.Again = j.unwritten(name, err), j.now.Add(paceShared)
+		}
 		return
 	}
 	defer func() { _ = at.root.Close() }()
@@ -176,7 +179,7 @@ func (j *job) update(ctx context.Context, f *SharedFile, name string, compose fu
 		}
 	}
 	if err != nil {
-		f.Problem, f.Again = "not written: "+plain(err), j.now.Add(waitShared)
+		f.Problem, f.Again = j.unwritten(name, err), j.now.Add(waitShared)
 		if !errors.Is(err, errChanged) {
 			f.Again = j.now.Add(paceShared)
 		}
@@ -263,6 +266,20 @@ func (j *job) backup(f *SharedFile, at spot, snap snapshot) error {
 	}
 	f.Backup = full
 	return nil
+}
+
+// Unwritten begins the Problem of a shared file that the system keeps from being
+// written.
+const Unwritten = "not written: "
+
+// unwritten says why a shared file can't be written now, and what helps. name
+// is below the place's root, slash separated.
+func (j *job) unwritten(name string, err error) string {
+	text := Unwritten + plain(err)
+	if fix := fixOf(j.place.root, name); fix != "" && !errors.Is(err, errChanged) {
+		text += "; " + fix
+	}
+	return text
 }
 
 // plain is the last cause of an error, in words for a user.
