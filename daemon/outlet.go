@@ -443,7 +443,7 @@ func (o *outlet) writeIndexes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	receipts = o.present(receipts)
+	receipts = o.present(ctx, receipts)
 	n := 0
 	for _, r := range receipts {
 		if r.Name != "" {

@@ -1,6 +1,11 @@
 package daemon
 
-import "github.com/session-migrator/session-migrator/store"
+import (
+	"context"
+
+	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/store"
+)
 
 // finder is a sink that can tell whether a document lies where a receipt says.
 type finder interface {
@@ -18,12 +23,15 @@ func (o *outlet) has(name string) bool {
 }
 
 // present gives the receipts of documents that are there: lists name no others,
-// whoever deleted them.
-func (o *outlet) present(receipts map[string]store.Receipt) map[string]store.Receipt {
+// whoever deleted them. Where the last document of a folder was deleted, the list
+// beside it goes too.
+func (o *outlet) present(ctx context.Context, receipts map[string]store.Receipt) map[string]store.Receipt {
 	out := make(map[string]store.Receipt, len(receipts))
 	for id, r := range receipts {
 		if o.has(r.Name) {
 			out[id] = r
+		} else if o.mode != sink.ModeAlways {
+			_ = o.sink.Remove(ctx, putReceipt(r)) // what stays is said when the lists are written
 		}
 	}
 	return out

@@ -331,7 +331,9 @@ func (o *outlet) sharing(ctx context.Context, g group, now time.Time) (sink.Shar
 			o.p.e.log.Warn("a session can't be told in short", "thread", t.ID, "err", err)
 			continue
 		}
-		x.Path = receipts[t.ID].Name
+		if x.Path = receipts[t.ID].Name; !o.has(x.Path) {
+			x.Path = "" // somebody deleted it: no link leads to nothing
+		}
 		q.Sessions = append(q.Sessions, x)
 	}
 	return q, nil

@@ -2,7 +2,9 @@ package sink
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -51,6 +53,19 @@ func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
 	r.State, err = lookOwn(root, path.Join(dir, name), a)
 	return r, at.here(path.Join(dir, name), err)
+}
+
+// Has tells whether a document lies where a receipt says.
+func (p *placed) Has(name string) (bool, error) {
+	at, base, err := p.locate(name)
+	if err != nil {
+		return false, fmt.Errorf("look for %q: %w", name, err)
+	}
+	_, err = os.Lstat(filepath.Join(at.root, filepath.FromSlash(at.dir), p.sub, base))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, at.here(path.Join(at.dir, p.sub, base), err)
 }
 
 // Look tells beforehand what Put would do with the artifact, as that of the
