@@ -48,6 +48,9 @@ func (o *outlet) once(ctx context.Context) (n int, err error) {
 			return 0, err
 		}
 	}
+	if err := o.lookForPlaces(ctx, now); err != nil {
+		return 0, err
+	}
 	ids, err := o.unpublished(ctx, now)
 	if err != nil {
 		return 0, err

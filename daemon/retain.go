@@ -176,7 +176,7 @@ func (p *publisher) goneSince(ctx context.Context, threads []transcript.Thread, 
 }
 
 // lookForPlaces looks every few minutes whether a workspace has a place by now
-// where it had none.
+// where it had none. The first time that may have come to be while nobody looked.
 func (o *outlet) lookForPlaces(ctx context.Context, now time.Time) error {
 	l, ok := o.sink.(looker)
 	if !ok || o.mode == sink.ModeAlways || now.Before(o.places) && o.places.Sub(now) <= placeEvery {
@@ -186,7 +186,6 @@ func (o *outlet) lookForPlaces(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	first := o.places.IsZero()
 	o.places = now.Add(placeEvery)
 	var appeared []string
 	for w, folder := range folders {
@@ -197,27 +196,37 @@ func (o *outlet) lookForPlaces(ctx context.Context, now time.Time) error {
 		}
 		o.placed[w] = there
 	}
-	if first || len(appeared) == 0 {
+	if len(appeared) == 0 {
 		return nil
 	}
 	receipts, err := o.p.e.db.Receipts(ctx, o.name)
 	if err != nil {
 		return err
 	}
+	found := map[string]bool{}
 	for _, w := range appeared {
 		threads, _, err := o.p.e.db.Threads(ctx, store.Filter{Workspace: w, Archived: true})
 		if err != nil {
 			return err
 		}
 		for _, t := range threads {
-			if r, had := receipts[t.ID]; had && r.Name == "" && !retired(r) {
-				if err := o.p.e.db.ForgetReceipt(ctx, o.name, t.ID); err != nil {
-					return err
-				}
+			r, had := receipts[t.ID]
+			if !had || r.Name != "" || retired(r) {
+				continue
 			}
+			if is, err := l.Look(ctx, sink.Artifact{Workspace: rootOf(t.Cwd), Cwd: t.Cwd}); err != nil || is.State == sink.StateNone {
+				continue // it has none still
+			}
+			if err := o.p.e.db.ForgetReceipt(ctx, o.name, t.ID); err != nil {
+				return err
+			}
+			found[w] = true
 		}
 	}
-	o.p.e.log.Info("a sink has new places", "sink", o.name, "workspaces", strings.Join(appeared, ", "))
+	if len(found) == 0 {
+		return nil
+	}
+	o.p.e.log.Info("a sink has new places", "sink", o.name, "workspaces", strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 	o.note("", true)
 	return nil
 }

@@ -46,7 +46,7 @@ func buddies(t *testing.T, bad, good int) (dirs []string) {
 
 func documentsIn(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, ".workbuddy", "memory", "codex", "2*.md"))
+	names, err := filepath.Glob(filepath.Join(dir, ".workbuddy", "memory", "codex", "[0-9]*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
