@@ -161,10 +161,7 @@ func (o Options) TakeAway(ctx context.Context) (err error) {
 	if err := p.settle(ctx, time.Now(), nil); err != nil {
 		return err
 	}
-	for _, trouble := range e.troubles.list() {
-		err = errors.Join(err, errors.New(trouble))
-	}
-	return err
+	return p.chosen.err // what couldn't be taken away is told, and Written lists it
 }
 
 // Written gives the files that hold something a sink wrote: those of ours that

@@ -211,7 +211,10 @@ func (p *publisher) leaveShared(ctx context.Context, k sink.Sink, said choices.C
 		if !said.Gone("") && (f.Workspace == "" || !said.Gone(f.Workspace)) {
 			continue
 		}
-		err := s.Unshare(ctx, f)
+		var err error
+		if !neverWritten(f) {
+			err = s.Unshare(ctx, f)
+		}
 		switch {
 		case err == nil:
 			err = p.e.db.SetShared(ctx, k.Name(), map[string]string{f.Path: ""})
@@ -222,6 +225,12 @@ func (p *publisher) leaveShared(ctx context.Context, k sink.Sink, said choices.C
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// neverWritten tells whether nothing of ours was ever in a shared file: it was
+// only looked at, and left alone for what it is.
+func neverWritten(f sink.SharedFile) bool {
+	return f.Hash == "" && f.Written.IsZero() && !f.Ours && len(f.Entries) == 0
 }
 
 // leftEdited is what is said of lines of ours that somebody edited: they stay.

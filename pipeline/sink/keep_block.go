@@ -198,13 +198,13 @@ func (k blockFile) unshare(at spot, snap snapshot, f SharedFile) error {
 	rest := snap.data
 	switch {
 	case view.Problem != "":
-		return fmt.Errorf("left alone: %s", view.Problem)
+		return fmt.Errorf("%w: %s", ErrEdited, view.Problem) // somebody did that to what we wrote
 	case view.Edited:
 		return ErrEdited
 	case view.Has:
 		r := block.Remove(snap.data)
 		if r.Outcome == block.Malformed {
-			return fmt.Errorf("left alone: %s", r.Why)
+			return fmt.Errorf("%w: %s", ErrEdited, r.Why)
 		}
 		rest = r.Data
 	case f.Hash != "":
