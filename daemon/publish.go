@@ -122,9 +122,7 @@ func forgetMissing(ctx context.Context, db *store.DB, tree *sink.Drop) error {
 		}
 		has, err := tree.Has(r.Name)
 		switch {
-		case err != nil:
-			return err
-		case has:
+		case has || err != nil: // what lies in its way is told when it is written
 			there++
 		default:
 			missing = append(missing, id)

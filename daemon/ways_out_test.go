@@ -39,7 +39,7 @@ func newHouse(t *testing.T, workspaces ...string) *house {
 	h.opt.Config.Home = filepath.Join(h.user, ".session-migrator")
 	h.opt.Config.MemoryDir = filepath.Join(h.opt.Config.Home, "memory")
 	h.opt.Log = slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	dirs := []string{".workbuddy", ".claude", ".openclaw/workspace", "vault", ".codebuddy"}
+	dirs := []string{".workbuddy", ".claude", ".openclaw/workspace", "vault/codex", ".codebuddy"}
 	for _, w := range workspaces {
 		w = filepath.Join(h.user, "code", w)
 		h.workspaces = append(h.workspaces, w)

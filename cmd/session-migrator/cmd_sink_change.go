@@ -81,6 +81,9 @@ func runSinkEnable(ctx context.Context, a *app, name string, f sinkFlags) error 
 	if err != nil {
 		return err
 	}
+	if err := a.mayMove(ctx, c, k, before, f.dir); err != nil {
+		return err
+	}
 	if err := checkEnable(c, k, before.Sinks[name], f); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 func TestLookForeseesPut(t *testing.T) {
 	m := newMachine(t)
 	vault := m.folder(t, "vault")
+	m.folder(t, "vault", "codex")
 	claw := m.folder(t, ".openclaw", "workspace")
 	for name, c := range map[string]sink.Choice{
 		"drop": {}, "obsidian": {Dir: filepath.Join(vault, "codex")}, "openclaw": {Dir: claw},
