@@ -216,6 +216,10 @@ func dueAt(before, now time.Time, ended bool) time.Time {
 
 // wait is how long nothing is to be done.
 func (o *outlet) wait(now time.Time) time.Duration {
+	paused := o.pace.state == sinkPaused
+	if now.Before(o.absent) && (!paused || !now.Before(o.pace.retry)) {
+		return o.absent.Sub(now) // work does nothing before, whatever is due
+	}
 	at := now.Add(time.Hour)
 	sooner := func(t time.Time) {
 		if !t.IsZero() && t.Before(at) {
@@ -225,7 +229,7 @@ func (o *outlet) wait(now time.Time) time.Duration {
 	for _, t := range o.due {
 		sooner(t)
 	}
-	if o.pace.state == sinkPaused {
+	if paused {
 		sooner(o.pace.retry)
 	} else {
 		for _, t := range []time.Time{o.indexes, o.absent, o.places, o.retains, o.share.next()} {

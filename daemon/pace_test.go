@@ -38,3 +38,26 @@ func TestPaceOfASink(t *testing.T) {
 		}
 	}
 }
+
+// Until a sink has a place nothing is done: then nothing is waited for but that,
+// whatever is due. Else the loop would turn without end.
+func TestSinkWithoutAPlaceSleeps(t *testing.T) {
+	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
+	past, later := now.Add(-time.Second), now.Add(placeEvery)
+	for _, c := range []struct {
+		what string
+		pace pace
+		want time.Duration
+	}{
+		{"idle", pace{state: sinkIdle}, placeEvery},
+		{"due", pace{state: sinkDue}, placeEvery},
+		{"after a pause", pace{state: sinkPaused, retry: past}, placeEvery},
+		{"in a pause", pace{state: sinkPaused, retry: now.Add(time.Minute)}, 0}, // the cache's part is prepared
+	} {
+		o := &outlet{pace: c.pace, absent: later, due: map[string]time.Time{"t": past}, indexes: past, places: past, retains: past, share: newSharings()}
+		o.share.due["w"] = past
+		if got := o.wait(now); got != c.want {
+			t.Errorf("%s: sleeps %s, want %s", c.what, got, c.want)
+		}
+	}
+}
