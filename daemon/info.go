@@ -74,6 +74,8 @@ type SinkInfo struct {
 	Shared   int      `json:"shared"`   // files of others that hold lines of ours
 	Absent   bool     `json:"absent"`   // the program it writes for has no place here yet
 	Problems []string `json:"problems"` // of single shared files, and what is to be known of them
+
+	Unwritten []string `json:"unwritten"` // of the problems: places that can't be written
 }
 
 func (i Info) same(j Info) bool { return reflect.DeepEqual(i, j) }

@@ -481,8 +481,9 @@ func (o *outlet) info() SinkInfo {
 	i := SinkInfo{Name: o.name, Enabled: true, Files: o.files, LastError: pipeline.RedactText(o.lastErr),
 		Since: o.pace.since.UTC(), NextTry: o.pace.retry.UTC(), Waiting: o.waiting, Absent: o.gone, Problems: []string{}}
 	for _, p := range places {
-		i.Problems = append(i.Problems, pipeline.RedactText(p.Path+": "+p.Reason))
+		i.Unwritten = append(i.Unwritten, pipeline.RedactText(p.Path+": "+p.Reason))
 	}
+	i.Problems = append(i.Problems, i.Unwritten...)
 	for _, f := range o.told {
 		if f.Hash != "" || f.Ours {
 			i.Shared++

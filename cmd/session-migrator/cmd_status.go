@@ -159,6 +159,8 @@ type sinkJSON struct {
 
 	AbsentWhy string `json:"absent_why,omitempty"`
 	asked     bool   // the user switched it on
+
+	unwritten []string // places that can't be written, as the daemon says
 }
 
 // summaryState says that no text is sent to a language model.
@@ -192,7 +194,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	}
 	for _, k := range info.Sinks {
 		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: k.Enabled, Files: k.Files, LastError: orNull(k.LastError), Since: instant(k.Since), NextTry: instant(k.NextTry),
-			Waiting: k.Waiting, Edited: []string{}, Shared: k.Shared, Absent: k.Absent, Problems: list(k.Problems)})
+			Waiting: k.Waiting, Edited: []string{}, Shared: k.Shared, Absent: k.Absent, Problems: list(k.Problems), unwritten: k.Unwritten})
 	}
 	faults := dropFaults(c, info)
 	if f, short := roomFault(c); short && !info.Running { // a daemon says so itself

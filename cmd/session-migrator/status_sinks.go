@@ -152,7 +152,8 @@ func (s *statusJSON) lookAtSinks(ctx context.Context, c config.Config, db *store
 			return err
 		}
 		j := &s.Sinks[i]
-		j.Files, j.Shared, j.Logs, j.Edited, j.Problems = is.docs, is.lines, is.logs, allShown(is.edited), problemTexts(is.problems)
+		j.Files, j.Shared, j.Logs, j.Edited = is.docs, is.lines, is.logs, allShown(is.edited)
+		j.Problems = append(list(j.unwritten), problemTexts(is.problems)...)
 	}
 	return nil
 }
@@ -206,6 +207,10 @@ func (d *doctor) sinks(c config.Config, info daemon.Info) {
 			fine = false
 			d.broken("sink "+k.Name, "see the message; it is tried again by itself", "%s waiting since %s: %s",
 				plural(k.Waiting, "session"), k.Since.Local().Format("2006-01-02 15:04:05"), k.LastError)
+		}
+		for _, p := range k.Unwritten {
+			fine = false
+			d.warn("sink "+k.Name, "see the message; it is tried again by itself", "%s", p)
 		}
 	}
 	for _, k := range d.kept {
