@@ -41,6 +41,11 @@ type Result struct {
 func (p *Pipeline) Ingest(ctx context.Context, f store.File) (Result, error) {
 	defer p.files.hold(f.RolloutID)()
 	r, err := p.ingest(ctx, f)
+	if errors.Is(err, tail.ErrReplaced) || errors.Is(err, tail.ErrTruncated) {
+		// Rewritten while it was read. The rows of what was read until then are
+		// in: looked at again, they are of other bytes, and a generation begins.
+		r, err = p.ingest(ctx, f)
+	}
 	if err == nil || ctx.Err() != nil {
 		return r, err
 	}

@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -71,7 +72,7 @@ func openSource(path string) (source, error) {
 		return nil, errors.Join(ErrNotRegular, f.Close())
 	}
 	if !strings.HasSuffix(path, ".zst") {
-		return plainSource{f}, nil
+		return &plainSource{File: f}, nil
 	}
 	src, err := newZstdSource(f)
 	if err != nil {
@@ -80,9 +81,47 @@ func openSource(path string) (source, error) {
 	return src, nil
 }
 
-type plainSource struct{ *os.File }
+// plainSource reads by position. Between two reads of one open file another
+// program can cut it and let it grow again with other words: each read is
+// therefore followed by a second look at the bytes before it. What a file
+// that was changed so gave until then belongs to a content that is gone.
+type plainSource struct {
+	*os.File
+	pos   int64
+	last  window // the bytes before pos, as they were read
+	again []byte // the same, looked at again
+}
 
-func (s plainSource) resume(off int64, p *prints) (int64, error) {
+func (s *plainSource) Read(b []byte) (int, error) {
+	n, err := s.ReadAt(b, s.pos)
+	if err := s.unchanged(); err != nil {
+		return 0, err
+	}
+	s.pos += int64(n)
+	s.last.add(b[:n])
+	return n, err
+}
+
+// unchanged compares what stands before pos with what was read there: the
+// last 1 KiB of it, as fingerprints do.
+func (s *plainSource) unchanged() error {
+	had := s.last.bytes()
+	if s.again == nil {
+		s.again = make([]byte, tailMax)
+	}
+	n, err := s.ReadAt(s.again[:len(had)], s.pos-int64(len(had)))
+	switch {
+	case !bytes.HasPrefix(had, s.again[:n]):
+		return ErrReplaced
+	case n == len(had):
+		return nil
+	case errors.Is(err, io.EOF):
+		return ErrTruncated
+	}
+	return err
+}
+
+func (s *plainSource) resume(off int64, p *prints) (int64, error) {
 	fi, err := s.Stat()
 	if err != nil {
 		return 0, err
@@ -99,12 +138,13 @@ func (s plainSource) resume(off int64, p *prints) (int64, error) {
 		return 0, err
 	}
 	p.last.add(tail)
-	_, err = s.Seek(off, io.SeekStart)
-	return fi.Size() - off, err
+	s.last.add(tail)
+	s.pos = off
+	return fi.Size() - off, nil
 }
 
 // before reads n bytes that must be there.
-func (s plainSource) before(off, n int64) ([]byte, error) {
+func (s *plainSource) before(off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	if got, err := s.ReadAt(b, off); int64(got) < n {
 		if errors.Is(err, io.EOF) {
@@ -115,13 +155,13 @@ func (s plainSource) before(off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-func (s plainSource) rereads() bool { return true }
+func (s *plainSource) rereads() bool { return true }
 
-func (s plainSource) readAt(b []byte, off int64) (int, error) { return s.ReadAt(b, off) }
+func (s *plainSource) readAt(b []byte, off int64) (int, error) { return s.ReadAt(b, off) }
 
 // atEnd notices a file that was cut while it was open; without it the reader
 // would wait for the old length to come back.
-func (s plainSource) atEnd(read int64) error {
+func (s *plainSource) atEnd(read int64) error {
 	fi, err := s.Stat()
 	if err != nil {
 		return err
@@ -132,7 +172,7 @@ func (s plainSource) atEnd(read int64) error {
 	return nil
 }
 
-func (s plainSource) stat() (fs.FileInfo, error) { return s.Stat() }
+func (s *plainSource) stat() (fs.FileInfo, error) { return s.Stat() }
 
 // A compressed file of few bytes can hold any number of them. Rollouts shrink
 // to a tenth, very repetitive ones to a hundredth.
