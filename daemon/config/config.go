@@ -265,6 +265,9 @@ func (c *Config) validate() error {
 // DB is the path of the cache.
 func (c Config) DB() string { return filepath.Join(c.Home, "session-migrator.db") }
 
+// Search is where the search index lies.
+func (c Config) Search() string { return filepath.Join(c.Home, "search.db") }
+
 // Run is the folder of the lock and of what the daemon says of itself.
 func (c Config) Run() string { return filepath.Join(c.Home, "run") }
 
