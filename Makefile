@@ -52,7 +52,7 @@ fuzz: ## every fuzz target for FUZZTIME inputs (default 3000x) or so long (30s),
 	@./.ci/fuzz $(FUZZTIME)
 
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each; CRASH_SEED=n repeats a run
-	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -run '^TestCrash$$' -v ./daemon
+	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -run '^TestCrash' -v ./daemon
 
 mutants: ## puts known faults into a copy of the tree; the crash test must find each within N kills (default 300)
 	@./.ci/mutants $(or $(N),300)

@@ -270,6 +270,11 @@ func (o *outlet) shareGroup(ctx context.Context, s sink.Sharer, g group, now tim
 	if err != nil {
 		return again, err
 	}
+	if len(q.Sessions) > 0 {
+		if q.Last, err = o.intend(ctx, g, q.Last); err != nil {
+			return again, err
+		}
+	}
 	files, err := s.Share(ctx, q)
 	if err != nil && files == nil {
 		return again, err
@@ -287,6 +292,23 @@ func (o *outlet) shareGroup(ctx context.Context, s sink.Sharer, g group, now tim
 		}
 	}
 	return again, err
+}
+
+// intend records the files that a group may be about to write for the first
+// time. A crash between that and keep would leave lines of ours that nobody
+// knows of once their sessions have gone to another folder. Gives all that is
+// known of the group's files then.
+func (o *outlet) intend(ctx context.Context, g group, last []sink.SharedFile) ([]sink.SharedFile, error) {
+	all := slices.Clone(last)
+	for _, p := range g.paths {
+		if !slices.ContainsFunc(last, func(f sink.SharedFile) bool { return f.Path == p }) {
+			all = append(all, sink.SharedFile{Path: p, Workspace: g.root})
+		}
+	}
+	if len(all) == len(last) {
+		return last, nil
+	}
+	return all, o.keep(ctx, last, all)
 }
 
 // sharing gathers what is to be shared of a group.

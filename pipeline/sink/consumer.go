@@ -65,7 +65,7 @@ type Sharing struct {
 	Workspace string    // canonical root as the user wrote it; empty: of all workspaces
 	Sessions  []Session // newest first
 	Now       time.Time
-	Last      []SharedFile // what the last call returned
+	Last      []SharedFile // what the last call returned; before a first one may be given with its path and workspace alone
 	// Look asks what would be written and writes nothing.
 	Look bool
 }

@@ -40,8 +40,8 @@ func (k blockFile) main() string { return k.name }
 func (k blockFile) keeps(name string) bool { return name == k.name }
 
 func (k blockFile) share(ctx context.Context, j *job, last []SharedFile) []SharedFile {
-	f := j.file(k.name, last)
-	if len(j.sessions) == 0 && f.Written.IsZero() {
+	f, known := j.file(k.name, last)
+	if len(j.sessions) == 0 && !known {
 		return nil
 	}
 	was := f

@@ -26,13 +26,13 @@ func (k ownFile) main() string { return k.name }
 func (k ownFile) keeps(name string) bool { return name == k.name }
 
 func (k ownFile) share(ctx context.Context, j *job, last []SharedFile) []SharedFile {
-	f := j.file(k.name, last)
-	if len(j.sessions) == 0 && f.Written.IsZero() {
+	f, known := j.file(k.name, last)
+	if len(j.sessions) == 0 && !known {
 		return nil
 	}
 	j.update(ctx, &f, j.rel(k.name), func(snap snapshot) edit { return k.compose(j, f, snap) })
-	if len(j.sessions) == 0 && f.Problem == "" && !j.look {
-		return nil // it is gone
+	if len(j.sessions) == 0 && (f.Problem == "" || f.Written.IsZero()) && !j.look {
+		return nil // it is gone, or never was ours
 	}
 	return []SharedFile{f}
 }

@@ -49,7 +49,7 @@ func (k dailyLog) share(ctx context.Context, j *job, last []SharedFile) []Shared
 	today := j.now.In(j.sink.env.Zone)
 	for i := range logDays {
 		day := today.AddDate(0, 0, -i).Format(time.DateOnly)
-		f := j.file(day+".md", last)
+		f, _ := j.file(day+".md", last)
 		f.Problem, f.Note, f.Again, f.Old, f.New = "", "", time.Time{}, nil, nil
 		if err := k.day(ctx, j, &f, day, days[day], i == 0); err != nil {
 			f.Problem, f.Again = j.unwritten(j.rel(day+".md"), err), j.now.Add(waitShared)

@@ -165,15 +165,16 @@ func (s sharer) unshareOnce(at place, name string, f SharedFile) error {
 	return nil
 }
 
-// file begins what is known of a file in the job's place.
-func (j *job) file(name string, last []SharedFile) SharedFile {
+// file begins what is known of a file in the job's place; known tells whether
+// the caller gave it, so that it may hold something of ours.
+func (j *job) file(name string, last []SharedFile) (f SharedFile, known bool) {
 	full := filepath.Join(j.place.root, filepath.FromSlash(j.place.dir), name)
 	for _, f := range last {
 		if f.Path == full {
-			return f
+			return f, true
 		}
 	}
-	return SharedFile{Path: full, Workspace: j.workspace}
+	return SharedFile{Path: full, Workspace: j.workspace}, false
 }
 
 // told says that nothing can be written because the consumer's folder, which is
@@ -182,7 +183,7 @@ func (j *job) told(k keeper) []SharedFile {
 	if k.main() == "" {
 		return nil
 	}
-	f := j.file(k.main(), nil)
+	f, _ := j.file(k.main(), nil)
 	f.Problem = fmt.Sprintf("%s has no folder %s: make it, and the file is written", j.place.root, j.place.need)
 	return []SharedFile{f}
 }
