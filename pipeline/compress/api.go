@@ -52,7 +52,12 @@ func (s *Selection) openAI() ([]byte, error) {
 			call := openAICall{ID: id, Type: "function"}
 			call.Function.Name = apiName(p.Message.Name)
 			call.Function.Arguments = string(apiInput(p))
-			msgs = append(msgs, openAIMessage{Role: "assistant", ToolCalls: []openAICall{call}})
+			m := openAIMessage{Role: "assistant", ToolCalls: []openAICall{call}}
+			if p.Retrieved {
+				mark := "[" + p.retrievedMark() + "]"
+				m.Content = &mark
+			}
+			msgs = append(msgs, m)
 			if !s.answered(i) {
 				none := noResult
 				msgs = append(msgs, openAIMessage{Role: "tool", Content: &none, ToolCallID: id})
@@ -102,6 +107,9 @@ func (s *Selection) anthropic() ([]byte, error) {
 		switch role, text := apiText(p); role {
 		case apiCall:
 			id := callID(i)
+			if p.Retrieved {
+				say("assistant", "["+p.retrievedMark()+"]")
+			}
 			add("assistant", anthropicBlock{Type: "tool_use", ID: id, Name: apiName(p.Message.Name), Input: apiObject(p)})
 			if !s.answered(i) {
 				add("user", anthropicBlock{Type: "tool_result", ToolUseID: id, Content: noResult})
@@ -129,6 +137,9 @@ const (
 // apiText returns how an API sees a piece, and its text.
 func apiText(p *Piece) (apiRole, string) {
 	m, text := p.Message, p.Text
+	if p.Retrieved && m.Role != transcript.RoleToolCall { // what a call is given is no place for words
+		text = join("["+p.retrievedMark()+"]", text)
+	}
 	if m.Images > 0 {
 		text = join(text, "["+pictures(m.Images)+"]")
 	}

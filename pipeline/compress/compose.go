@@ -13,6 +13,8 @@ type builder struct {
 	in    Input
 	units []unit
 	note  func(*Selection) string // replaces the common note
+	// retrieved are the messages of which a passage was added.
+	retrieved map[*transcript.Message]bool
 }
 
 func newBuilder(in Input) *builder {
@@ -73,7 +75,7 @@ func (b *builder) compose(p plan) Selection {
 func (b *builder) piece(s *Selection, p plan, i, call int) {
 	m := &b.in.Messages[i]
 	body := m.Body()
-	piece := Piece{Message: m, Spans: p[i], Call: call}
+	piece := Piece{Message: m, Spans: p[i], Call: call, Retrieved: b.retrieved[m]}
 	piece.Whole = len(body) == 0 || len(p[i]) == 1 && p[i][0] == Span{0, len(body)}
 	if len(piece.Spans) > 0 || piece.Whole {
 		s.KeptMessages++

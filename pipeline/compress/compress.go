@@ -39,6 +39,7 @@ type Input struct {
 	Format       Format               // of the rendering that keeps the budget; zero: markdown
 	Session      string               // last 8 hex digits of the thread id, for the legend
 	Own          int                  // pieces of session-migrator's own that Messages are without, for the legend
+	Retrieved    []Passage            // found for the next request, best first; a tenth of the budget at most
 }
 
 // Strategy is a way to choose.
@@ -94,6 +95,13 @@ func (s strategy) Select(in Input) (Selection, error) {
 	if s, fits, err := b.everything(); fits || err != nil {
 		return s, err
 	}
+	if len(in.Retrieved) > 0 {
+		return b.withRetrieved(s)
+	}
+	return b.pick(s)
+}
+
+func (b *builder) pick(s strategy) (Selection, error) {
 	sel, err := b.choose(decide.Strategy(s))
 	if err == nil && sel.KeptMessages == 0 {
 		return b.cutNewest() // marks alone are no hand-over
@@ -134,6 +142,9 @@ type Piece struct {
 	Spans   []Span // the kept bytes of Message.Body, in order
 	Whole   bool   // nothing is missing
 	Text    string // the body as rendered, marks included
+	// Retrieved says that a part was found for the next request and would not
+	// be here without it.
+	Retrieved bool
 	// Call is the index in Keep of the call this result belongs to, -1 if
 	// there is none or this is no result.
 	Call int

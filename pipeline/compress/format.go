@@ -126,6 +126,9 @@ func heading(p *Piece) string {
 	m := p.Message
 	turn := "[t" + strconv.Itoa(m.ThreadTurn) + "]"
 	var extra []string
+	if p.Retrieved {
+		extra = append(extra, p.retrievedMark())
+	}
 	if m.Images > 0 {
 		extra = append(extra, pictures(m.Images))
 	}
@@ -204,7 +207,8 @@ type line struct {
 	Turn    int             `json:"turn"`
 	Time    string          `json:"ts,omitempty"`
 	Ref     string          `json:"ref"`
-	Partial bool            `json:"partial,omitempty"` // bytes are missing, marks say which
+	Partial bool            `json:"partial,omitempty"`   // bytes are missing, marks say which
+	Found   bool            `json:"retrieved,omitempty"` // for the next request
 }
 
 type gapLine struct {
@@ -234,7 +238,7 @@ func (s *Selection) lines() ([]byte, error) {
 	}, func(i int) {
 		p, m := &s.Keep[i], s.Keep[i].Message
 		l := line{Seq: m.Position, Role: m.Role, Text: p.Text, Name: m.Name, CallID: m.CallID,
-			Images: m.Images, Turn: m.ThreadTurn, Ref: m.Ref, Partial: !p.Whole}
+			Images: m.Images, Turn: m.ThreadTurn, Ref: m.Ref, Partial: !p.Whole, Found: p.Retrieved}
 		if m.Role == transcript.RoleToolCall {
 			l.Text, l.Args = "", p.Text
 		}

@@ -92,13 +92,26 @@ func drawMessages(t *rapid.T) []transcript.Message {
 
 func drawInput(t *rapid.T) (compress.Input, string) {
 	name := rapid.SampledFrom([]string{"words", "bytes", "fake"}).Draw(t, "counter")
+	ms := drawMessages(t)
 	return compress.Input{
-		Messages:     drawMessages(t),
+		Messages:     ms,
+		Retrieved:    drawPassages(t, ms),
 		BudgetTokens: rapid.OneOf(rapid.IntRange(0, 400), rapid.IntRange(0, 6000)).Draw(t, "budget"),
 		Count:        counters[name],
 		Format:       rapid.SampledFrom(formats).Draw(t, "format"),
 		Session:      rapid.SampledFrom([]string{"", "b7d20e63"}).Draw(t, "session"),
 	}, rapid.SampledFrom(strategies).Draw(t, "strategy")
+}
+
+// drawPassages draws some, overlapping and doubled ones too.
+func drawPassages(t *rapid.T, ms []transcript.Message) (ps []compress.Passage) {
+	for i := range ms {
+		if n := len(ms[i].Body()); n > 0 && rapid.IntRange(0, 3).Draw(t, "retrieved") == 0 {
+			from := rapid.IntRange(0, n-1).Draw(t, "from")
+			ps = append(ps, compress.Passage{Message: i, Span: compress.Span{From: from, To: rapid.IntRange(from+1, n).Draw(t, "to")}})
+		}
+	}
+	return rapid.Permutation(ps).Draw(t, "rank")
 }
 
 func TestSelectionKeepsItsPromises(t *testing.T) {

@@ -342,8 +342,7 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// plan keeps the first n chunks taken. The call of a kept result is shown by
-// its beginning at least, the result of a kept call by a mark.
+// plan keeps the first n chunks taken.
 func (c *chooser) plan(n int) plan {
 	p := c.b.plan()
 	kept := append([]int(nil), c.order[:n]...)
@@ -358,16 +357,22 @@ func (c *chooser) plan(n int) plan {
 		}
 		p[ch.msg] = spans
 	}
-	for _, u := range c.b.units {
+	c.b.complete(p)
+	return p
+}
+
+// complete shows the call of a kept result by its beginning at least, the
+// result of a kept call by a mark.
+func (b *builder) complete(p plan) {
+	for _, u := range b.units {
 		if u.result < 0 || p[u.first] == nil && p[u.result] == nil {
 			continue
 		}
 		if p[u.first] == nil {
-			p[u.first] = callBeginning(c.b.in.Messages[u.first].Body())
+			p[u.first] = callBeginning(b.in.Messages[u.first].Body())
 		}
 		p.name(u.result)
 	}
-	return p
 }
 
 // callBeginning keeps the first bytes of a call's arguments, enough to see
