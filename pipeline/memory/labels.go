@@ -35,6 +35,7 @@ type labels struct {
 	answer, lastAnswer, remarkOnly         string
 	agents, agentTask, agentReport         string
 	earlier, steers                        string
+	found                                  string // for the next request
 	left, leftCommands, leftAnswers        string
 	leftRequests, leftReasoning, original  string
 	leftOwn                                string // of what this program or the agent's put in itself
@@ -126,7 +127,8 @@ func englishLabels() labels {
 		answer: "Last answer %s (verbatim)", lastAnswer: "Last finished answer %s (verbatim)", remarkOnly: "Last words of the agent, no final answer %s (verbatim)",
 		agents: "Work of sub-agents", agentTask: "task: %s", agentReport: "report: %s",
 		earlier: "Earlier requests (newest first)", steers: "%d reply like “yes” or “go on”|%d replies like “yes” or “go on”",
-		left: "Left out", leftCommands: "%d command with its output|%d commands with their outputs", leftAnswers: "%d answer|%d answers",
+		found: "Found for the next request (verbatim; the ref fetches all of it)",
+		left:  "Left out", leftCommands: "%d command with its output|%d commands with their outputs", leftAnswers: "%d answer|%d answers",
 		leftRequests: "%d earlier request|%d earlier requests", leftReasoning: "reasoning", leftOwn: "%d text of session-migrator itself or put in by the agent's program: not repeated here|%d texts of session-migrator itself or put in by the agent's program: not repeated here", original: "Original: %s",
 		cut: "…[+%d chars: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d chars]", more: "… %d more", before: "… %d before these",
 		dialogue: "Dialogue", user: "User", agent: "Agent", notes: "Notes by %s (generated, check them)",
@@ -170,7 +172,8 @@ func germanLabels() labels {
 		answer: "Letzte Antwort %s (wörtlich)", lastAnswer: "Letzte fertige Antwort %s (wörtlich)", remarkOnly: "Letzte Worte des Agenten, keine fertige Antwort %s (wörtlich)",
 		agents: "Arbeit der Unteragenten", agentTask: "Aufgabe: %s", agentReport: "Bericht: %s",
 		earlier: "Frühere Bitten (neueste zuerst)", steers: "%d Erwiderung wie „ja“ oder „weiter“|%d Erwiderungen wie „ja“ oder „weiter“",
-		left: "Ausgelassen", leftCommands: "%d Befehl mit Ausgabe|%d Befehle mit Ausgaben", leftAnswers: "%d Antwort|%d Antworten",
+		found: "Gefunden für die nächste Anfrage (wörtlich; die Referenz holt den ganzen Text)",
+		left:  "Ausgelassen", leftCommands: "%d Befehl mit Ausgabe|%d Befehle mit Ausgaben", leftAnswers: "%d Antwort|%d Antworten",
 		leftRequests: "%d frühere Bitte|%d frühere Bitten", leftReasoning: "Überlegungen", leftOwn: "%d Text von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt|%d Texte von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt", original: "Original: %s",
 		cut: "…[+%d Zeichen: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d Zeichen]", more: "… %d weitere", before: "… %d davor",
 		dialogue: "Gespräch", user: "Benutzer", agent: "Agent", notes: "Notizen von %s (erzeugt, bitte prüfen)",

@@ -37,6 +37,13 @@ type Input struct {
 	NoSummary string               // why there is none, shown in the front matter
 	Location  *time.Location       // for dates; nil: UTC
 	Own       int                  // pieces of session-migrator's own that Messages are without
+	Found     []Found              // for the next request, best first; a tenth of the document at most
+}
+
+// Found is a passage that was found for the next request.
+type Found struct {
+	Quote
+	Ref string // of the whole item
 }
 
 // Summary is what a model wrote about the thread, already checked and cut.
@@ -112,6 +119,7 @@ type Document struct {
 	Final       bool        // Answer is one, not a remark
 	Next        Next        // what it says of the time after it
 	Earlier     []Quote     // other requests, newest first
+	Found       []Found
 
 	Commands, Answers int // seen at all
 	Own               int // pieces of session-migrator's own that were left out before
@@ -152,6 +160,10 @@ func Build(in Input) Document {
 			}
 			break
 		}
+	}
+	for _, f := range in.Found {
+		f.Text = clean(f.Text)
+		d.Found = append(d.Found, f)
 	}
 	d.Title = titleOf(&d)
 	return d

@@ -130,6 +130,9 @@ func (d *Document) body(l *labels, room int, direct bool) string {
 	}
 	sizes := make([]int, len(blocks))
 	grow := func(i, limit int) {
+		if most := blocks[i].most; most > 0 {
+			limit = min(limit, total*most/1000)
+		}
 		left += sizes[i]
 		blocks[i].grow(l, min(left, limit), cut)
 		sizes[i] = units(blocks[i].render(l))

@@ -19,6 +19,7 @@ type block struct {
 	share   int  // of the budget in the first round, per mille
 	first   bool // part of what is reserved: the request and the work for it
 	max     int  // items shown at most
+	most    int  // of the budget in all rounds, per mille; 0: no limit
 
 	taken int    // items shown
 	text  string // quote shown, as rendered
@@ -169,7 +170,25 @@ func (d *Document) blocks(l *labels) []*block {
 		heading = l.lastAnswer
 	}
 	said(fmt.Sprintf(heading, turnMark(d.Answer.Turn)), 200, d.Answer)
+	list(l.found, foundShare, d.foundItems(l)).most = foundShare
 	list(l.earlier, 120, quoteItems(l, d.Earlier, 200))
+	return out
+}
+
+// foundShare is what passages found for the next request may take of a
+// document, per mille; foundMax is one of them, in units.
+const (
+	foundShare = 100
+	foundMax   = 400
+)
+
+func (d *Document) foundItems(l *labels) []item {
+	var out []item
+	for _, f := range d.Found {
+		if strings.TrimSpace(f.Text) != "" {
+			out = append(out, item{"- " + l.cite(f.Text, foundMax) + " " + code(f.Ref, 60) + " " + turnMark(f.Turn), f.Turn})
+		}
+	}
 	return out
 }
 
