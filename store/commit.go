@@ -77,7 +77,7 @@ func (w *commit) open() error {
 		Scan(&w.row, &w.gen, &w.genSeq, &w.lastSeq, &text, &w.thread, &w.oldBase.RolloutID, &w.oldBase.Ordinal, &w.oldBase.Offset, &w.baseOK)
 	if errors.Is(err, sql.ErrNoRows) {
 		w.gen = 1
-		r, err := w.tx.ExecContext(w.ctx, `INSERT INTO rollout(rollout_id, thread_id, stamp, home, path, form) VALUES(?,?,?,?,?,?)`,
+		r, err := w.tx.ExecContext(w.ctx, `INSERT INTO rollout(rollout_id, thread_id, stamp, home, path, form, mark) VALUES(?,?,?,?,?,?,random())`,
 			f.RolloutID, f.ThreadID, f.Stamp, f.Home, f.Path, f.Form)
 		if err != nil {
 			return err
@@ -106,6 +106,9 @@ func (w *commit) open() error {
 	}
 	w.sums = sums{}
 	w.baseOK = false
+	if err := remark(w.ctx, w.tx, w.row); err != nil {
+		return err
+	}
 	if err := w.uncountBases(); err != nil {
 		return err
 	}

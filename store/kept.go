@@ -62,6 +62,11 @@ func (db *DB) Recount(ctx context.Context, rolloutID string, count func(*transcr
 				return err
 			}
 		}
+		if lost > 0 {
+			if err := remark(ctx, tx, row); err != nil {
+				return err
+			}
+		}
 		if state != FileGone {
 			return nil
 		}

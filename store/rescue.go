@@ -200,6 +200,11 @@ func (r *rescue) rollout(id int64) (thread string, err error) {
 	if err := r.items(id, row, through); err != nil {
 		return "", err
 	}
+	if here {
+		if err := remark(r.ctx, r.tx, row); err != nil {
+			return "", err
+		}
+	}
 	r.kept++
 	if !s.whole {
 		return "", nil
@@ -236,7 +241,7 @@ func (r *rescue) insert(s *source, through int64) (int64, error) {
 	}
 	res, err := r.tx.ExecContext(r.ctx, `INSERT INTO rollout(rollout_id, thread_id, stamp, home, path, form, archived, gen, gen_seq, last_seq,
 		off, line, head_len, head, tail_len, tail, size, mtime_ns, ctime_ns, dev, ino, pending, state, reason, facts, parser, parser_version,
-		base_rollout, base_ordinal, base_offset, base_complete, awaits_parent) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		base_rollout, base_ordinal, base_offset, base_complete, awaits_parent, mark) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,random())`,
 		s.RolloutID, s.ThreadID, s.Stamp, s.Home, s.Path, s.Form, s.Archived, s.Generation, s.GenerationSeq, through,
 		s.Cursor.Offset, s.Cursor.Line, s.Cursor.HeadLen, s.Cursor.Head, s.Cursor.TailLen, s.Cursor.Tail,
 		s.Size, s.ModTimeNs, s.ChangeTimeNs, int64(s.Dev), int64(s.Ino), s.Pending, s.State, s.Reason, s.facts, s.Parser, s.ParserVersion,

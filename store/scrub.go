@@ -77,7 +77,7 @@ func (db *DB) Mend(ctx context.Context, rolloutID string) error {
 		}
 		_, err := tx.ExecContext(ctx, forgetting+" AND id=?", row)
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `UPDATE rollout SET gen=?, gen_seq=?, last_seq=?, facts='{}', sums='{}',
+			_, err = tx.ExecContext(ctx, `UPDATE rollout SET mark=random(), gen=?, gen_seq=?, last_seq=?, facts='{}', sums='{}',
 				off=0, line=0, head_len=0, head=NULL, tail_len=0, tail=NULL WHERE id=?`, gen, seq, seq, row)
 		}
 		return err
