@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -258,7 +259,7 @@ func (s *segmenter) emit(typed string) {
 	for k := range s.parts {
 		p := s.put(view(part(k)))
 		if s.asked {
-			w.parts = append(w.parts, string(p))
+			w.parts = append(w.parts, strings.Clone(p))
 		}
 	}
 	if len(s.parts) > 1 {
@@ -298,7 +299,7 @@ func (s *segmenter) whole(from, to int, w *word) {
 	if letters >= 2 || b[0] > '9' {
 		p := s.put(view(b))
 		if s.asked {
-			w.whole = string(p)
+			w.whole = strings.Clone(p)
 		}
 	}
 }
@@ -321,7 +322,7 @@ func (s *segmenter) run(text string, i int) int {
 			if n++; n > 1 {
 				p := s.put(view(s.gram))
 				if s.asked {
-					w.parts = append(w.parts, string(p))
+					w.parts = append(w.parts, strings.Clone(p))
 				}
 				s.gram = append(s.gram[:0], s.gram[prev:]...)
 			}
@@ -332,7 +333,7 @@ func (s *segmenter) run(text string, i int) int {
 	p := s.put(view(s.gram))
 	if s.asked {
 		if w.typed = text[start:i]; n == 1 {
-			w.parts, w.begin = append(w.parts, string(p)), true
+			w.parts, w.begin = append(w.parts, strings.Clone(p)), true
 		}
 		s.typed = append(s.typed, w)
 	}
