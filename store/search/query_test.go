@@ -95,12 +95,12 @@ func TestTimesOfAFilter(t *testing.T) {
 
 func TestWhatIsReadOtherwiseIsTold(t *testing.T) {
 	for typed, want := range map[string]string{
-		"a since:yesterdayish": "since:yesterdayish is no time that is understood",
-		"a role:boss":          "role:boss is no role",
-		"a path:\"\"":          "path: has no value",
-		"a OR b":               "OR is no operator here",
-		"-x":                   "-x alone leaves nothing to look for",
-		"-role:user x":         "-role: can't be asked for",
+		"a since:yesterdayish":               "since:yesterdayish is no time that is understood",
+		"a role:boss":                        "role:boss is no role",
+		"a path:\"\"":                        "path: has no value",
+		"a OR b":                             "OR is no operator here",
+		"-x":                                 "-x alone leaves nothing to look for",
+		"-role:user x":                       "-role: can't be asked for",
 		strings.Repeat("ab ", 100):           "more than 64 words",
 		strings.Repeat("long text ", 10_000): "the question is long",
 	} {
