@@ -35,6 +35,7 @@ type Figure struct {
 	Phase     transcript.Phase
 	Time      time.Time
 	Hash      string
+	Tokens    int // o200k_base, of the body
 	Inherited bool
 	Dead      bool // rolled back
 	Rewritten bool // of an earlier generation of its file
@@ -184,7 +185,7 @@ const beforeCut = `(c.value->>'o'>0 AND i.off<c.value->>'o' OR c.value->>'o'=0 A
 func (db *DB) Figures(ctx context.Context, sc Scope, ids []int64) ([]Figure, error) {
 	cond, args := sc.threads()
 	of, more := sc.items()
-	const columns = "SELECT i.id, i.role, i.phase, i.ts_ns, i.hash, i.inherited, "
+	const columns = "SELECT i.id, i.role, i.phase, i.ts_ns, i.hash, i.tok_o200k, i.inherited, "
 	out, err := db.figures(ctx, nil, columns+`t.thread_id, i.dead_off IS NOT NULL, (i.id & 0xffffffff)<=r.gen_seq, r.id<>t.head
 		FROM json_each(?) j CROSS JOIN item i ON i.id=j.value CROSS JOIN rollout r ON r.id=i.id>>32 CROSS JOIN thread t ON t.thread_id=r.thread_id
 		WHERE `+cond+" AND "+of, join([]any{asJSON(ids)}, args, more)...)
@@ -230,7 +231,7 @@ func (db *DB) figures(ctx context.Context, out []Figure, query string, args ...a
 		var f Figure
 		var tsNs int64
 		var hash sql.RawBytes
-		if err := rows.Scan(&f.ID, &f.Role, &f.Phase, &tsNs, &hash, &f.Inherited, &f.Thread, &f.Dead, &f.Rewritten, &f.Aside); err != nil {
+		if err := rows.Scan(&f.ID, &f.Role, &f.Phase, &tsNs, &hash, &f.Tokens, &f.Inherited, &f.Thread, &f.Dead, &f.Rewritten, &f.Aside); err != nil {
 			return nil, unscanned(err)
 		}
 		f.Time, f.Hash = at(tsNs), HashText(hash)

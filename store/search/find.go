@@ -2,10 +2,29 @@ package search
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+)
+
+const (
+	defaultLimit = 10
+	// pool is how many items are ranked: nobody turns more pages than these fill.
+	pool = 300
+	// poolMost is how many are looked at where filters leave few.
+	poolMost = 6000
+	// poolFew is how many are few.
+	poolFew = 60
+	// loadBatch is how many texts are read at a time, loadMost how many for one
+	// answer.
+	loadBatch, loadMost = 32, 400
+	// maxRollouts is how many rollouts a filter names to the index.
+	maxRollouts = 100_000
 )
 
 // Request is a question.
@@ -40,11 +59,349 @@ type Found struct {
 }
 
 // Find answers a question. No text of a user's makes it fail: an error is the
-// cache's or the index's.
+// cache's or the index's. Some hundred hits can be had of one question, however
+// many there are.
 func (x *Index) Find(ctx context.Context, db *store.DB, r Request) (Found, error) {
-	return Found{}, nil
+	return x.find(ctx, db, r, nil)
 }
 
-// Snippet gives at most limit characters of text around the densest place of
-// words, on one line, with "…" where something is left out.
-func Snippet(text string, words []string, limit int) string { return "" }
+// find is Find with the ids of the items that are nearest in meaning, nearest
+// first; nil if that isn't known.
+func (x *Index) find(ctx context.Context, db *store.DB, r Request, meaning []int64) (Found, error) {
+	s, err := newFinder(ctx, db, r)
+	if err != nil {
+		return Found{}, err
+	}
+	tx, release, err := x.view(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	s.ask = &asker{x: x, tx: tx}
+	ranked, err := s.rank(ctx, meaning)
+	release()
+	if err != nil {
+		return Found{}, fmt.Errorf("search: %w", err)
+	}
+	return s.page(ctx, ranked)
+}
+
+// Scan answers a question without an index: what is newest is looked through as
+// far as some megabytes go, and the rest is counted in Behind.
+func Scan(ctx context.Context, db *store.DB, r Request) (Found, error) {
+	s, err := newFinder(ctx, db, r)
+	if err != nil {
+		return Found{}, err
+	}
+	ranked, err := s.rank(ctx, nil)
+	if err != nil {
+		return Found{}, fmt.Errorf("search: %w", err)
+	}
+	return s.page(ctx, ranked)
+}
+
+// finder is one question being answered.
+type finder struct {
+	db    *store.DB
+	r     Request
+	q     question
+	m     matcher
+	sc    store.Scope
+	none  bool   // the filters leave nothing
+	ask   *asker // nil: there is no index
+	texts map[int64]transcript.Message
+	notes []string
+
+	behind int64
+}
+
+// newFinder reads the question and its filters.
+func newFinder(ctx context.Context, db *store.DB, r Request) (*finder, error) {
+	if r.Limit <= 0 {
+		r.Limit = defaultLimit
+	}
+	r.Offset = max(0, r.Offset)
+	if r.Now.IsZero() {
+		r.Now = time.Now()
+	}
+	s := &finder{db: db, r: r, q: parse(r.Query, r.Now), texts: map[int64]transcript.Message{}}
+	f := &s.q.filter
+	s.sc = store.Scope{Within: r.Within, Workspace: r.Workspace, Named: f.workspaces, Models: f.models, Roles: f.roles, Tools: f.tools, Since: r.Since}
+	if f.since.After(r.Since) {
+		s.sc.Since = f.since
+	}
+	for _, v := range f.sessions {
+		scope := r.Within
+		if scope == "" {
+			scope = r.Workspace
+		}
+		id, err := db.Resolve(ctx, v, scope, "")
+		if many, ok := errors.AsType[*store.AmbiguousError](err); ok {
+			s.q.note("session:%s could be any of %d sessions; it was searched for as text", v, len(many.IDs))
+		} else if errors.Is(err, store.ErrNotFound) {
+			s.q.note("session:%s names no session here; it was searched for as text", v)
+		} else if err != nil {
+			return nil, err
+		}
+		if err != nil {
+			s.q.add(term{termText, v})
+			continue
+		}
+		s.sc.Threads = append(s.sc.Threads, id)
+	}
+	if r.Thread != "" {
+		s.none = len(s.sc.Threads) > 0 && !slices.Contains(s.sc.Threads, r.Thread)
+		s.sc.Threads = []string{r.Thread}
+	}
+	s.m = newMatcher(&s.q)
+	return s, nil
+}
+
+// narrow tells whether the scope leaves out rollouts.
+func (s *finder) narrow() bool {
+	sc := &s.sc
+	return sc.Within != "" || sc.Workspace != "" || len(sc.Named)+len(sc.Threads)+len(sc.Models)+len(sc.Rollouts) > 0 || !sc.Since.IsZero()
+}
+
+// rank gives what answers, best first.
+func (s *finder) rank(ctx context.Context, meaning []int64) ([]*candidate, error) {
+	if s.none {
+		return nil, nil
+	}
+	if len(s.m.clauses) == 0 && !s.q.filter.any() {
+		if strings.TrimSpace(s.r.Query) != "" {
+			s.q.note("the question has no words to look for")
+		}
+		return nil, nil
+	}
+	rows, err := s.rollouts(ctx)
+	if err != nil || s.none {
+		return nil, err
+	}
+	unread, err := s.unread(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.q.filter.paths) > 0 {
+		if rows, err = s.named(ctx, rows, unread); err != nil || s.none {
+			return nil, err
+		}
+		s.sc.Rollouts = rows
+		unread = slices.DeleteFunc(unread, func(m transcript.Message) bool { return !slices.Contains(rows, m.ID>>32) })
+	}
+	if len(s.m.clauses) == 0 {
+		return s.newest(ctx, rows)
+	}
+	t := newTable(&s.m)
+	if s.ask != nil {
+		if err := s.indexed(ctx, rows, t); err != nil {
+			return nil, err
+		}
+	}
+	t.scan(&s.m, unread)
+	for i := range unread {
+		s.texts[unread[i].ID] = unread[i]
+	}
+	l, err := s.lists(ctx, t, meaning)
+	if err != nil {
+		return nil, err
+	}
+	return s.fuse(ctx, l)
+}
+
+// rollouts gives the rows of the rollouts to look into; nil: all.
+func (s *finder) rollouts(ctx context.Context) ([]int64, error) {
+	if !s.narrow() && s.ask != nil {
+		return nil, nil
+	}
+	all, err := s.db.Rollouts(ctx, s.sc, maxRollouts)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int64, len(all))
+	for i := range all {
+		rows[i] = all[i].Row
+	}
+	if len(rows) == 0 {
+		s.none = true
+		if f := &s.q.filter; len(f.workspaces)+len(f.models) > 0 {
+			s.q.note("no session here is in the workspace, of the model and of the time that is asked for")
+		}
+	}
+	return rows, nil
+}
+
+// indexed asks the index which items hold which words.
+func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error) {
+	a := s.ask
+	a.only(rows, s.sc.Roles)
+	if t.size, err = a.size(ctx); err != nil {
+		return err
+	}
+	if must := s.m.mustExpression(); must != "" {
+		ids, err := a.holding(ctx, s.m.but(must), postingsMost)
+		if err != nil {
+			return err
+		}
+		t.require(ids)
+	}
+	for k := range s.m.clauses {
+		c := &s.m.clauses[k]
+		if c.stop || k >= maxClauses {
+			continue
+		}
+		ids, err := a.holding(ctx, s.m.but(c.expression()), postingsMost)
+		if err != nil {
+			return err
+		}
+		t.add(k, ids)
+	}
+	ids, err := a.holding(ctx, s.m.allExpression(), postingsMost)
+	if err != nil {
+		return err
+	}
+	t.complete(ids)
+	return nil
+}
+
+// lists ranks what is in the table.
+func (s *finder) lists(ctx context.Context, t *table, meaning []int64) (*lists, error) {
+	for size := 2 * pool; ; size *= 10 {
+		ids := t.best(size)
+		figures, err := s.figures(ctx, ids, meaning)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) < size || len(figures)-len(meaning) >= poolFew || size >= poolMost {
+			l := &lists{meaning: meaning, figures: figures}
+			l.any, l.all = t.rank(ids, figures)
+			return l, nil
+		}
+	}
+}
+
+// figures looks up all ids, each once, in what is within the scope.
+func (s *finder) figures(ctx context.Context, ids ...[]int64) (map[int64]*store.Figure, error) {
+	list := slices.Concat(ids...)
+	slices.Sort(list)
+	fs, err := s.db.Figures(ctx, s.sc, slices.Compact(list))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64]*store.Figure, len(fs))
+	for i := range fs {
+		out[fs[i].ID] = &fs[i]
+	}
+	return out, nil
+}
+
+// newest answers a question of filters alone.
+func (s *finder) newest(ctx context.Context, rows []int64) ([]*candidate, error) {
+	if rows == nil {
+		all, err := s.db.Rollouts(ctx, s.sc, pool)
+		if err != nil {
+			return nil, err
+		}
+		for _, st := range all {
+			rows = append(rows, st.Row)
+		}
+	}
+	var out []*candidate
+	for _, row := range rows {
+		ms, err := s.db.Recent(ctx, s.sc, store.Stretch{Row: row, Last: 1<<32 - 1}, loadBatch)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]int64, len(ms))
+		for i := range ms {
+			ids[i] = ms[i].ID
+			s.texts[ids[i]] = ms[i]
+		}
+		fs, err := s.figures(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if f := fs[id]; f != nil && f.Role != transcript.RoleReasoning {
+				out = append(out, &candidate{Figure: f, lists: listRecency})
+			}
+		}
+		if len(out) >= pool {
+			break
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *candidate) int { return b.Time.Compare(a.Time) })
+	for i, c := range out {
+		c.score = 1 / float64(fusionK+i)
+	}
+	return out, nil
+}
+
+// load reads the texts of candidates that aren't read yet.
+func (s *finder) load(ctx context.Context, list []*candidate) error {
+	var ids []int64
+	for _, c := range list {
+		if _, ok := s.texts[c.ID]; !ok {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	ms, err := s.db.ItemsWithin(ctx, s.sc, ids)
+	if err != nil {
+		return err
+	}
+	for i := range ms {
+		s.texts[ms[i].ID] = ms[i]
+	}
+	return nil
+}
+
+// page picks the hits that are asked for.
+func (s *finder) page(ctx context.Context, ranked []*candidate) (Found, error) {
+	found := Found{Notes: s.q.notes, Behind: s.behind}
+	p := picker{s: s, left: ranked, taken: map[string]int{}}
+	threads := map[string]transcript.Thread{}
+	for n := 0; ; n++ {
+		c, err := p.next(ctx, n >= s.r.Offset)
+		if err != nil {
+			return Found{}, fmt.Errorf("search: %w", err)
+		}
+		if c == nil {
+			return found, nil
+		}
+		if n < s.r.Offset {
+			continue
+		}
+		if len(found.Hits) == s.r.Limit {
+			found.More = true
+			return found, nil
+		}
+		h, err := s.hit(ctx, c, threads)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // went away since
+		}
+		if err != nil {
+			return Found{}, fmt.Errorf("search: %w", err)
+		}
+		found.Hits = append(found.Hits, h)
+	}
+}
+
+// hit completes a candidate whose text is read.
+func (s *finder) hit(ctx context.Context, c *candidate, threads map[string]transcript.Thread) (Hit, error) {
+	m := s.texts[c.ID]
+	here, err := s.db.Place(ctx, c.Thread, &m)
+	if err != nil {
+		return Hit{}, err
+	}
+	th, ok := threads[c.Thread]
+	if !ok {
+		if th, err = s.db.Thread(ctx, c.Thread); err != nil {
+			return Hit{}, err
+		}
+		threads[c.Thread] = th
+	}
+	m.Gone = c.Rewritten
+	return Hit{Message: m, Thread: th, Dead: c.Dead || c.Rewritten || !here, Words: s.m.shown, Lists: c.lists.names()}, nil
+}
