@@ -23,17 +23,21 @@ const (
 	PhaseList Phase = iota + 1
 	PhaseIngest
 	PhasePublish
+	PhaseIndex // in runs that end by themselves
 	PhaseWatch
 )
 
 // String names the phase for people.
-func (p Phase) String() string { return [...]string{"", "list", "ingest", "publish", "watch"}[p] }
+func (p Phase) String() string {
+	return [...]string{"", "list", "ingest", "publish", "index", "watch"}[p]
+}
 
 // Progress says how far a run is.
 type Progress struct {
 	Phase            Phase
 	Files, FilesDone int
 	Bytes, BytesDone int64 // on disk
+	Items, ItemsDone int64 // of the search index
 	Elapsed          time.Duration
 }
 
@@ -205,6 +209,7 @@ func (e *engine) take(ctx context.Context, f store.File, t *tally) error {
 // ingest takes one file in, as soon as there is room for it. What was taken in
 // before a write failed counts too.
 func (e *engine) ingest(ctx context.Context, f store.File) (all pipeline.Result, err error) {
+	defer e.index.taking()()
 	err = e.gate.through(ctx, func() error {
 		r, err := e.pipe.Ingest(ctx, f)
 		r.Lines, r.Bytes, r.Items = r.Lines+all.Lines, r.Bytes+all.Bytes, r.Items+all.Items

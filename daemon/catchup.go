@@ -41,7 +41,8 @@ func Once(ctx context.Context, opt Options) (s Summary, err error) {
 	return once(ctx, opt, true, nil)
 }
 
-// CatchUp brings only the cache up to date. If a daemon holds the data folder
+// CatchUp brings only the cache up to date, and of the search index as much as
+// Options allow. If a daemon holds the data folder
 // it keeps the cache fresh itself, and CatchUp does nothing.
 func CatchUp(ctx context.Context, opt Options) error {
 	_, err := once(ctx, opt, false, nil)
@@ -59,7 +60,14 @@ func Rebuild(ctx context.Context, opt Options, threadIDs []string) (Summary, err
 	if err := markSuspect(opt.Config); err != nil {
 		return Summary{}, err
 	}
-	return once(ctx, opt, true, func(e *engine) error { return e.db.Forget(ctx, threadIDs) })
+	return once(ctx, opt, true, func(e *engine) error {
+		if threadIDs == nil {
+			if err := removeIndex(opt.Config.Search()); err != nil {
+				return err
+			}
+		}
+		return e.db.Forget(ctx, threadIDs)
+	})
 }
 
 // once is one run that ends. Damage that it meets is healed by a second.
@@ -107,6 +115,11 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 			return s, err
 		}
 	}
+	most := time.Duration(0)
+	if !publish {
+		most = max(opt.Index, indexSoon)
+	}
+	e.indexOnce(ctx, most, t)
 	if s.Threads, err = e.db.Count(ctx); err != nil {
 		return s, err
 	}

@@ -13,6 +13,8 @@
 //	    that belong to others;
 //	[7] relay: a thread that runs out of context or quota is renewed at once,
 //	    and that is said.
+//	[8] index: what is new in the cache goes into the search index, behind all
+//	    of that.
 //
 // Run does all of it until told to stop. Once ends when everything is up to
 // date, CatchUp leaves the publishing out.

@@ -26,6 +26,7 @@ type Options struct {
 	Version  string          // of the program, shown by status
 	Log      *slog.Logger    // nil: nothing is logged
 	Progress func(Progress)  // called now and then, never twice at a time; may be nil
+	Index    time.Duration   // what CatchUp may spend on the search index; the least is 300 ms
 	Healed   func(Recovered) // told of a cache that was set aside and made anew; nil: the log says so
 
 	consumers []sink.Consumer                      // of documents; nil: all there are
@@ -40,11 +41,12 @@ type engine struct {
 	lock  *lock
 	db    *store.DB
 	pipe  *pipeline.Pipeline
-	relay *relay // what runs out; nil in a run that ends by itself
-	later *later // what could not be read yet; nil in a run that ends by itself
-	gate  *gate  // what writes to the cache goes through it
-	aside string // where a damaged cache was moved, empty if none was
-	cut   bool   // the run before did not come to its end
+	relay *relay   // what runs out; nil in a run that ends by itself
+	later *later   // what could not be read yet; nil in a run that ends by itself
+	index *indexer // keeps the search index; nil in a run that ends by itself
+	gate  *gate    // what writes to the cache goes through it
+	aside string   // where a damaged cache was moved, empty if none was
+	cut   bool     // the run before did not come to its end
 
 	troubles troubles
 	now      func() time.Time // wall clock, of the daily work
@@ -113,6 +115,9 @@ func (e *engine) begin(ctx context.Context, cause error) (err error) {
 		return err
 	}
 	if e.db.Fresh() {
+		if err := removeIndex(e.opt.Config.Search()); err != nil {
+			e.log.Warn("the search index of the cache before stays until it can be deleted", "err", err)
+		}
 		if err := e.refill(ctx, cause); err != nil {
 			return err
 		}

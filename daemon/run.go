@@ -72,7 +72,7 @@ func run(ctx context.Context, opt Options) (err error) {
 		return stopped(ctx, err)
 	}
 	defer func() { err = e.closed(ctx, err) }()
-	e.later = newLater()
+	e.later, e.index = newLater(), newIndexer(e)
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
 	l, err := e.list(ctx)
@@ -144,6 +144,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 		if err := e.catchUp(ctx, l, t); err != nil {
 			return err
 		}
+		close(e.index.filled)
 		pub.rescan()
 		if err := e.relay.all(ctx); err != nil {
 			return err
@@ -155,6 +156,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("try again", func(ctx context.Context) error { return e.tryAgain(ctx, pub) })
 	part("publish", pub.run)
 	part("notify", e.relay.run)
+	part("index", e.index.run)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("look after the cache", e.upkeep)
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
@@ -226,7 +228,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
 	since, program := e.opt.began, thisProgram()
 	var said Info
-	var version int64 = -1
+	var version, seen int64 = -1, 0
 	wait := firstTick
 	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
 	for {
@@ -246,12 +248,18 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		if e.db.Replaced() {
 			return errors.Join(errReplaced, e.taken(ctx))
 		}
+		e.index.look()
 		if anew, err := e.keepLock(); err != nil {
 			return err
 		} else if anew {
 			said = Info{} // it may have gone with the lock file
 		}
-		if v, err := e.db.Commits(ctx); err == nil && v != version {
+		v, err := e.db.Commits(ctx)
+		if err == nil && v != seen {
+			seen = v
+			e.index.nudge() // what isn't taken in but mended changes texts, too
+		}
+		if err == nil && v != version {
 			version = v
 		} else if err == nil && version >= 0 {
 			// Nothing was written for a whole tick: now is the time.

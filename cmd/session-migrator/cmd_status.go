@@ -64,6 +64,7 @@ type statusJSON struct {
 	Handoffs []handoff.Handoff `json:"handoffs"` // sessions that run out of context or quota
 	Memory   string            `json:"memory_dir"`
 	Config   string            `json:"config"`
+	Search   indexJSON         `json:"search"`
 }
 
 type daemonJSON struct {
@@ -176,7 +177,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	if err != nil {
 		return s, nil, err
 	}
-	s = statusJSON{Schema: 1, Version: version, DB: dbJSON{Path: c.DB()}, Sinks: []sinkJSON{}, Problems: []string{}, Handoffs: []handoff.Handoff{}, Memory: c.MemoryDir, Config: c.File}
+	s = statusJSON{Schema: 1, Version: version, DB: dbJSON{Path: c.DB()}, Sinks: []sinkJSON{}, Problems: []string{}, Handoffs: []handoff.Handoff{}, Memory: c.MemoryDir, Config: c.File, Search: indexJSON{Path: c.Search(), none: true}}
 	info, err := daemon.Inspect(c)
 	if err != nil {
 		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
@@ -241,6 +242,7 @@ func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (
 	if s.DB.Care, err = daemon.CareOf(ctx, db); err != nil {
 		return err
 	}
+	s.Search = indexOf(ctx, c, db)
 	homes, err := db.Homes(ctx)
 	if err != nil {
 		return err
@@ -348,6 +350,9 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		line("cache", "%s, %s", s.DB.Path, size(s.DB.Bytes))
 	}
 	s.DB.care(now, line)
+	if s.DB.Problem == nil {
+		s.Search.print(line)
+	}
 	for _, r := range s.Roots {
 		if !r.Exists {
 			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))

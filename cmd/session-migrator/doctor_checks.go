@@ -179,6 +179,7 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 	d.files(ctx, db)
 	d.edited(ctx, c, db)
 	d.backlog(ctx, db, info)
+	d.search(ctx, c, db, info)
 	d.clock(ctx, db)
 }
 

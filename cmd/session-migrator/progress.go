@@ -47,9 +47,33 @@ func (p *progress) tell(r daemon.Progress) {
 	case daemon.PhaseIngest:
 		p.ingest(r)
 	case daemon.PhaseList:
+	case daemon.PhaseIndex:
+		p.index(r)
 	case daemon.PhasePublish, daemon.PhaseWatch:
 		p.clear()
 	}
+}
+
+// index tells how far the search index is.
+func (p *progress) index(r daemon.Progress) {
+	if r.Elapsed < quietFor || r.Items == 0 {
+		return
+	}
+	line := fmt.Sprintf("search index: %s of %s", number(r.ItemsDone), plural(r.Items, "message"))
+	if !p.tty {
+		if r.Elapsed >= p.lineAt {
+			p.lineAt = r.Elapsed + lineEvery
+			put(p.err, "%s\n", line)
+		}
+		return
+	}
+	if p.bar == nil || p.total != r.Items {
+		p.clear()
+		p.total = r.Items
+		p.bar = progressbar.NewOptions64(r.Items, progressbar.OptionSetWriter(p.err), progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true),
+			progressbar.OptionThrottle(65*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(24), progressbar.OptionSetDescription("indexing messages"))
+	}
+	_ = p.bar.Set64(r.ItemsDone) // as above
 }
 
 func (p *progress) ingest(r daemon.Progress) {
