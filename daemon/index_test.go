@@ -28,6 +28,24 @@ func (p *place) indexed(db *store.DB, want int64) bool {
 	return err == nil && bErr == nil && items == want && behind == 0
 }
 
+// answers gives the texts of what answers a question by the index.
+func (p *place) answers(db *store.DB, query string) (texts []string) {
+	p.t.Helper()
+	x, err := search.OpenReader(p.t.Context(), p.opt.Config.Search())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }() // only read
+	found, err := x.Find(p.t.Context(), db, search.Request{Query: query, Now: time.Now()})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, h := range found.Hits {
+		texts = append(texts, h.Message.Text)
+	}
+	return texts
+}
+
 func TestTheDaemonKeepsTheSearchIndex(t *testing.T) {
 	p := newPlace(t)
 	b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{})
@@ -40,6 +58,9 @@ func TestTheDaemonKeepsTheSearchIndex(t *testing.T) {
 	p.write(b, -1)
 	took := p.until("a live turn is in the index", func() bool { return p.indexed(db, 4) })
 	t.Logf("indexed after %v", took)
+	if got := p.answers(db, "zanzibar"); len(got) != 1 || got[0] != "zanzibar" {
+		t.Errorf("answers %q", got)
+	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -99,6 +120,11 @@ func TestANewCacheGetsANewSearchIndex(t *testing.T) {
 	db := p.reader()
 	if !p.indexed(db, 8) {
 		t.Error("the index isn't that of the new cache")
+	}
+	for _, n := range []int{0, 1, 2, 9} {
+		if got := p.answers(db, fmt.Sprint("answer ", n)); len(got) == 0 || got[0] != fmt.Sprint("answer ", n) {
+			t.Errorf("answer %d: %q", n, got)
+		}
 	}
 	if _, err := daemon.Rebuild(t.Context(), p.opt, nil); err != nil {
 		t.Fatal(err)

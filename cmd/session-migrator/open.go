@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
@@ -29,12 +30,16 @@ type reader struct {
 
 // open gives the cache as fresh as it can be had: a daemon keeps it so, and
 // without one the new lines are taken in first.
-func (a *app) open(ctx context.Context) (*reader, error) {
+func (a *app) open(ctx context.Context) (*reader, error) { return a.openIndexed(ctx, 0) }
+
+// openIndexed is open for who searches: so much time may go into the search
+// index where no daemon keeps it.
+func (a *app) openIndexed(ctx context.Context, index time.Duration) (*reader, error) {
 	c, err := a.config()
 	if err != nil {
 		return nil, err
 	}
-	if err := a.catchUp(ctx, c); err != nil {
+	if err := a.catchUp(ctx, c, index); err != nil {
 		return nil, err
 	}
 	r, err := openReader(ctx, c)
@@ -68,7 +73,7 @@ func (r *reader) close() { _ = r.db.Close() }
 
 // catchUp takes new lines in. What keeps it from doing so is said, and only
 // fatal if there is no cache to answer from.
-func (a *app) catchUp(ctx context.Context, c config.Config) error {
+func (a *app) catchUp(ctx context.Context, c config.Config, index time.Duration) error {
 	have := exists(c.DB())
 	missing := missingHomes(c)
 	if len(missing) == len(c.CodexHomes) {
@@ -86,7 +91,7 @@ func (a *app) catchUp(ctx context.Context, c config.Config) error {
 		return err
 	}
 	bar := a.progress()
-	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: bar.tell, Healed: a.healed})
+	err = daemon.CatchUp(ctx, daemon.Options{Config: c, Version: version, Log: log, Index: index, Progress: bar.tell, Healed: a.healed})
 	bar.done()
 	err = a.ofCache(explained(c, err))
 	if err != nil && have && ctx.Err() == nil {
