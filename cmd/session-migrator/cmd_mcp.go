@@ -64,6 +64,7 @@ func mcpDeps(c config.Config, log *slog.Logger, workspace string) (mcpserver.Dep
 			mcpFresh(ctx, c, log)
 			return store.OpenReader(ctx, c.DB())
 		},
+		SearchPath:      c.Search(),
 		PipelineOptions: daemon.PipelineOptions(c),
 		Damaged:         func(err error) { _ = daemon.Suspect(c, err) }, // a hint: the daily check finds it too
 		Status: func(context.Context) (mcpserver.DaemonStatus, error) {

@@ -63,7 +63,7 @@ func TestToolsAreWhatClientsWereShown(t *testing.T) {
 			t.Errorf("%s changed (%v): review and run with -update\n%s", tool.Name, err, got.String())
 		}
 	}
-	want := []string{"list_sessions", "get_migration_decision", "get_session_context", "get_omitted_original",
+	want := []string{"list_sessions", "search_sessions", "get_migration_decision", "get_session_context", "get_omitted_original",
 		"model_context_window", "list_known_models", "migrate_session", "migrator_status"}
 	if !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v in this order", names, want)

@@ -34,6 +34,9 @@ const (
 type Deps struct {
 	// OpenStore opens the cache for reading, when the first question needs it.
 	OpenStore func(context.Context) (*store.DB, error)
+	// SearchPath is where the search index lies, opened when the first search
+	// needs it; empty or nothing there: searches look through the cache itself.
+	SearchPath string
 	// PipelineOptions are those of the daemon, so that decisions agree.
 	PipelineOptions pipeline.Options
 	// Damaged is told when damage to the cache was met; may be nil.

@@ -20,6 +20,7 @@ type server struct {
 	env       func(string) string
 	workspace string // key of the only workspace to answer from; empty: all
 	cache     *cache
+	index     index
 	pages     pages
 	tools     []*tool
 	now       func() time.Time
@@ -37,12 +38,16 @@ func newServer(d Deps) *server {
 		s.workspace = transcript.WorkspaceKey(d.Workspace)
 	}
 	s.cache = newCache(d, s.log)
+	s.index = index{path: d.SearchPath, log: s.log}
 	s.pages = pages{now: time.Now}
 	s.tools = tools()
 	return s
 }
 
-func (s *server) close() { s.cache.close() }
+func (s *server) close() {
+	s.index.close()
+	s.cache.close()
+}
 
 // tool is one question that agents ask.
 type tool struct {

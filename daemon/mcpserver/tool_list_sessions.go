@@ -168,16 +168,8 @@ func (s *server) listCursor(c call) (listCursor, error) {
 	if cur.Workspace, err = s.workspaceArg(c); err != nil {
 		return cur, err
 	}
-	since, err := c.args.text("since")
-	if err != nil {
+	if cur.Since, err = s.sinceArg(c); err != nil {
 		return cur, err
-	}
-	if since != "" {
-		at, err := ago(since, s.now())
-		if err != nil {
-			return cur, err
-		}
-		cur.Since = at.UnixNano()
 	}
 	cur.Target, err = c.args.text("target_model")
 	return cur, err

@@ -3,7 +3,7 @@ package mcpserver
 // tools are all there are, in the order in which clients list them.
 func tools() []*tool {
 	return []*tool{
-		listSessions(), getMigrationDecision(), getSessionContext(), getOmittedOriginal(),
+		listSessions(), searchSessions(), getMigrationDecision(), getSessionContext(), getOmittedOriginal(),
 		modelContextWindow(), listKnownModels(), migrateSession(), migratorStatus(),
 	}
 }
