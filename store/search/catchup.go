@@ -226,6 +226,9 @@ func (c *catchUp) rollout(ctx context.Context, tx *sql.Tx, st *sql.Stmt, row int
 	if err != nil {
 		return false, 0, err
 	}
+	// The driver starts a goroutine for each row and statement that may be
+	// cancelled. What follows is short.
+	ctx = context.WithoutCancel(ctx)
 	const items = 1000
 	bytes := min(budget, 1<<20)
 	ms, through, mark, err := c.db.Items(ctx, row, h.through, bytes, items)
