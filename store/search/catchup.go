@@ -9,14 +9,18 @@ import (
 	"github.com/session-migrator/session-migrator/store"
 )
 
-// What bounds a transaction: whoever waits for the processor or the disk waits
-// no longer than for one.
-const (
-	txBytes  = 8 << 20 // of text as the cache has it
-	txItems  = 20000
-	txTime   = 500 * time.Millisecond
-	txDelete = 5000 // item numbers taken out
-)
+// bounds are those of a transaction: whoever waits for the processor or the disk
+// waits no longer than for one.
+type bounds struct {
+	bytes   int // of text as the cache has it
+	items   int
+	deletes int64 // item numbers taken out
+	time    time.Duration
+}
+
+func defaultBounds() bounds {
+	return bounds{bytes: 8 << 20, items: 20000, deletes: 5000, time: 500 * time.Millisecond}
+}
 
 // tuning is of FTS5: see BenchmarkIndex.
 const tuning = ""
@@ -157,7 +161,7 @@ func (c *catchUp) write(ctx context.Context, what string, f func(*sql.Tx) error)
 // drop takes a rollout out, last items first.
 func (c *catchUp) drop(ctx context.Context, row int64, h holding) error {
 	for {
-		rest := max(0, h.through-txDelete)
+		rest := max(0, h.through-c.x.bounds.deletes)
 		err := c.write(ctx, "take a rollout out", func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM words WHERE rowid BETWEEN ? AND ?", row<<32|rest+1, row<<32|h.through); err != nil {
 				return err
@@ -190,8 +194,9 @@ func (c *catchUp) step(ctx context.Context, behind []int64) (left []int64, err e
 			return err
 		}
 		defer st.Close()
-		start, budget := time.Now(), txBytes
-		for len(left) > 0 && budget > 0 && did.Items < txItems && time.Since(start) < txTime {
+		most := c.x.bounds
+		start, budget := time.Now(), most.bytes
+		for len(left) > 0 && budget > 0 && did.Items < int64(most.items) && time.Since(start) < most.time {
 			row := left[0]
 			whole, used, err := c.rollout(ctx, tx, st, row, budget, &did)
 			if err != nil {
@@ -229,8 +234,7 @@ func (c *catchUp) rollout(ctx context.Context, tx *sql.Tx, st *sql.Stmt, row int
 	// The driver starts a goroutine for each row and statement that may be
 	// cancelled. What follows is short.
 	ctx = context.WithoutCancel(ctx)
-	const items = 1000
-	bytes := min(budget, 1<<20)
+	items, bytes := min(1000, c.x.bounds.items), min(budget, 1<<20)
 	ms, through, mark, err := c.db.Items(ctx, row, h.through, bytes, items)
 	if errors.Is(err, store.ErrNotFound) {
 		return true, 0, nil // dropped by the next CatchUp

@@ -51,6 +51,7 @@ type Index struct {
 
 	catching sync.Mutex // held by the one CatchUp
 	seg      segmenter  // of CatchUp
+	bounds   bounds     // of its transactions
 
 	mu   sync.RWMutex // held to change what follows, shared to use it
 	db   *sql.DB      // writes; nil of a reader
@@ -61,7 +62,7 @@ type Index struct {
 // Open opens the index at path for writing: one process does. One that is
 // missing, damaged, foreign or of another version is made anew.
 func Open(ctx context.Context, path string) (*Index, error) {
-	x := &Index{path: path, writer: true}
+	x := &Index{path: path, writer: true, bounds: defaultBounds()}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.connect(ctx)
