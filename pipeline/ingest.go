@@ -306,7 +306,7 @@ func (g *reading) countItems() {
 // item counts what was said, and the same with long tool output shrunk.
 func (c *counters) item(it *transcript.Item) store.ItemCount {
 	body := it.Body()
-	n := store.ItemCount{Hash: store.HashBody(body)}
+	n := store.ItemCount{Hash: it.BodyHash()}
 	if !it.Role.Migrates() {
 		n.O200k = c.o200k.CountString(body)
 		return n

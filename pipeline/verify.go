@@ -32,7 +32,7 @@ func (p *Pipeline) suspected(threadID string, err error) error {
 func (p *Pipeline) prove(ctx context.Context, v *View) error {
 	for i := range v.Messages {
 		m := &v.Messages[i]
-		if h := store.HashBody(m.Body()); store.HashText(h[:]) != m.Hash {
+		if m.BodyHash().String() != m.Hash {
 			return p.suspected(v.Thread.ID, fmt.Errorf("thread %s: %w: the text of %s has another hash", v.Thread.ID, store.ErrChanged, m.Ref))
 		}
 	}

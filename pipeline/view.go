@@ -170,7 +170,7 @@ func (v *View) extend(d *transcript.Delta, cp store.Checkpoint, before, after tr
 		it.Seq += cp.GenerationSeq
 		m := transcript.Message{
 			Item: it, RolloutID: t.RolloutID, Position: position, ThreadTurn: threadTurn(turn0, it.Turn),
-			Tokens: n.O200k, Hash: store.HashText(n.Hash[:]), Ref: store.Ref(t.RolloutID, it.Seq),
+			Tokens: n.O200k, Hash: n.Hash.String(), Ref: it.RefIn(t.RolloutID),
 		}
 		v.Messages = append(v.Messages, m)
 		v.count(&m, n, 1)
@@ -271,7 +271,7 @@ func (p *Pipeline) ViewOf(ctx context.Context, ms []transcript.Message) (View, e
 		}
 		n := c.item(&m.Item)
 		m.Seq, m.Position, m.Turn, m.ThreadTurn = int64(i+1), int64(i+1), turn, turn
-		m.Tokens, m.Hash = n.O200k, store.HashText(n.Hash[:])
+		m.Tokens, m.Hash = n.O200k, n.Hash.String()
 		v.count(&m, n, 1)
 		v.Messages = append(v.Messages, m)
 	}

@@ -1,13 +1,10 @@
 package store
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"time"
-	"unsafe"
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -80,19 +77,8 @@ type Checkpoint struct {
 // ItemCount holds an item's tokens. Hash is of the same text.
 type ItemCount struct {
 	O200k, Cl100k, Shrunk int
-	Hash                  [16]byte
+	Hash                  transcript.Hash
 }
-
-// HashBody is the hash that proves a text: the first 16 bytes of its SHA-256.
-func HashBody(body string) (h [16]byte) {
-	// Not []byte(body): an output of 50 MB is in memory often enough.
-	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(body), len(body))) //nolint:gosec // read only
-	copy(h[:], sum[:])
-	return h
-}
-
-// HashText gives the hash as it is shown.
-func HashText(h []byte) string { return hex.EncodeToString(h) }
 
 // Batch is what one commit adds. The cursor moves if and only if the rows are in.
 type Batch struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -234,7 +235,7 @@ func (db *DB) figures(ctx context.Context, out []Figure, query string, args ...a
 		if err := rows.Scan(&f.ID, &f.Role, &f.Phase, &tsNs, &hash, &f.Tokens, &f.Inherited, &f.Thread, &f.Dead, &f.Rewritten, &f.Aside); err != nil {
 			return nil, unscanned(err)
 		}
-		f.Time, f.Hash = at(tsNs), HashText(hash)
+		f.Time, f.Hash = at(tsNs), hex.EncodeToString(hash)
 		out = append(out, f)
 	}
 	return out, rows.Err()
@@ -299,7 +300,7 @@ func (db *DB) Place(ctx context.Context, threadID string, m *transcript.Message)
 	if err := db.read.QueryRowContext(ctx, "SELECT rollout_id FROM rollout WHERE id=?", row).Scan(&m.RolloutID); err != nil {
 		return false, db.wrap("place an item", err)
 	}
-	m.Ref = Ref(m.RolloutID, m.Seq)
+	m.Ref = m.RefIn(m.RolloutID)
 	segs, err := threadChain(ctx, db.read, threadID)
 	if err != nil {
 		return false, db.wrap("place an item", err)

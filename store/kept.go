@@ -41,7 +41,7 @@ func (db *DB) Recount(ctx context.Context, rolloutID string, count func(*transcr
 			}
 			n := count(&it)
 			switch {
-			case HashBody(it.Body()) != stored.Hash:
+			case it.BodyHash() != stored.Hash:
 				change[seq] = ItemCount{O200k: -1}
 			case n != stored:
 				change[seq] = n

@@ -72,19 +72,11 @@ func (s *segment) messages(ctx context.Context, q queryer, threadID string, p pl
 		m.RolloutID = s.rolloutID
 		s.place(&m, p)
 		m.Inherited = m.Inherited || s.threadID != threadID
-		m.Ref = Ref(s.rolloutID, m.Seq)
+		m.Ref = m.RefIn(s.rolloutID)
 		out = append(out, m)
 	}
 	return out, rows.Err()
 }
-
-// Ref names an item for people and tools: it stays valid whatever becomes of
-// the file, and in every fork that inherits the item.
-func Ref(rolloutID string, seq int64) string {
-	return fmt.Sprintf("om_%s.%d", last8(rolloutID), seq)
-}
-
-func last8(id string) string { return id[max(0, len(id)-8):] }
 
 func scanMessage(rows *sql.Rows) (m transcript.Message, err error) {
 	var tsNs, key int64
@@ -96,7 +88,7 @@ func scanMessage(rows *sql.Rows) (m transcript.Message, err error) {
 	m.Time = at(tsNs)
 	m.ExitCode, m.HasExit = int(exit.Int64), exit.Valid
 	m.Key = uint64(key)
-	m.Hash = HashText(hash)
+	m.Hash = hex.EncodeToString(hash)
 	return m, unscanned(err)
 }
 
@@ -144,7 +136,7 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 		if err != nil {
 			return nil, err
 		}
-		m.RolloutID, m.Ref = f.id, Ref(f.id, seq)
+		m.RolloutID, m.Ref = f.id, m.RefIn(f.id)
 		here := m // where its file says the same now
 		if seq <= f.genSeq {
 			if here, err = db.saidAgain(ctx, f.row, f.genSeq, &m); err != nil {
@@ -157,7 +149,7 @@ func (db *DB) Original(ctx context.Context, id8 string, seq int64, workspace str
 			}
 			m.Position, m.ThreadTurn = here.Position, here.ThreadTurn
 		}
-		if h := HashBody(m.Body()); HashText(h[:]) != m.Hash {
+		if m.BodyHash().String() != m.Hash {
 			return nil, &ChangedError{Ref: m.Ref}
 		}
 		out = append(out, m)
@@ -325,7 +317,7 @@ func (db *DB) rewritten(ctx context.Context, s *segment, out []transcript.Messag
 		if err := rows.Scan(&k.role, &hash); err != nil {
 			return nil, err
 		}
-		k.hash = HashText(hash)
+		k.hash = hex.EncodeToString(hash)
 		told[count(k)] = true
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {

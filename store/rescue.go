@@ -303,6 +303,6 @@ func proved(row []any) bool {
 		return false
 	}
 	it := transcript.Item{Role: transcript.Role(role), Args: args, Text: text}
-	h := HashBody(it.Body())
+	h := it.BodyHash()
 	return string(h[:]) == string(hash)
 }

@@ -56,7 +56,7 @@ func script(rolloutID, threadID string, firstSeq int64, lines ...string) *store.
 		}
 		it.Turn = turn
 		b.Delta.Items = append(b.Delta.Items, it)
-		b.Counts = append(b.Counts, store.ItemCount{O200k: len(it.Body()), Cl100k: 2 * len(it.Body()), Shrunk: len(it.Body()), Hash: store.HashBody(it.Body())})
+		b.Counts = append(b.Counts, store.ItemCount{O200k: len(it.Body()), Cl100k: 2 * len(it.Body()), Shrunk: len(it.Body()), Hash: it.BodyHash()})
 		if turn > 0 {
 			b.Delta.Turns = append(b.Delta.Turns, transcript.Turn{Number: turn, State: transcript.StateAnswered})
 		}
@@ -357,7 +357,7 @@ func TestFailedCommitMovesNothing(t *testing.T) {
 func TestChangedTextIsRefused(t *testing.T) {
 	db, _ := open(t)
 	b := script(parentID, parentID, 1, "u:one")
-	b.Counts[0].Hash = store.HashBody("two")
+	b.Counts[0].Hash = (&transcript.Item{Text: "two"}).BodyHash()
 	commit(t, db, b)
 	_, err := db.Original(t.Context(), parentID[28:], 1, "")
 	if _, ok := errors.AsType[*store.ChangedError](err); !ok {

@@ -1,6 +1,12 @@
 package transcript
 
-import "time"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+	"unsafe"
+)
 
 // Item is one thing said or done in a rollout.
 type Item struct {
@@ -34,6 +40,27 @@ func (it *Item) Body() string {
 		return it.Args
 	}
 	return it.Text
+}
+
+// Hash proves a text: the first 16 bytes of its SHA-256.
+type Hash [16]byte
+
+// String gives the hash as it is shown.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// BodyHash is the hash of Body.
+func (it *Item) BodyHash() (h Hash) {
+	body := it.Body()
+	// Not []byte(body): an output of 50 MB is in memory often enough.
+	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(body), len(body))) //nolint:gosec // read only
+	copy(h[:], sum[:])
+	return h
+}
+
+// RefIn names an item of a rollout for people and tools: it stays valid whatever
+// becomes of the file, and in every fork that inherits the item.
+func (it *Item) RefIn(rolloutID string) string {
+	return fmt.Sprintf("om_%s.%d", rolloutID[max(0, len(rolloutID)-8):], it.Seq)
 }
 
 // Range is a run of item numbers, both ends included.

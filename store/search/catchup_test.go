@@ -41,7 +41,7 @@ func batch(id string, first int64, items ...transcript.Item) *store.Batch {
 		it.Seq = first + int64(i)
 		it.Ordinal, it.Offset, it.Size, it.Key = it.Seq, it.Seq*100, 100, uint64(it.Seq)
 		b.Delta.Items = append(b.Delta.Items, it)
-		b.Counts = append(b.Counts, store.ItemCount{Hash: store.HashBody(it.Body())})
+		b.Counts = append(b.Counts, store.ItemCount{Hash: it.BodyHash()})
 	}
 	b.Cursor = store.Cursor{Offset: (first + int64(len(items))) * 100, Line: first}
 	return b

@@ -95,7 +95,7 @@ func ingest(t testing.TB, db *store.DB, n int, s session) string {
 		}
 		it.Turn = turn
 		b.Delta.Items = append(b.Delta.Items, it)
-		b.Counts = append(b.Counts, store.ItemCount{O200k: len(it.Body()), Hash: store.HashBody(it.Body())})
+		b.Counts = append(b.Counts, store.ItemCount{O200k: len(it.Body()), Hash: it.BodyHash()})
 	}
 	b.Cursor = store.Cursor{Offset: int64(len(s.Items)) * 100, Line: int64(len(s.Items))}
 	if err := db.Commit(t.Context(), b); err != nil {
