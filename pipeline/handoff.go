@@ -23,6 +23,7 @@ type Request struct {
 	Budget   int    // tokens, instead of what the model's room gives; 0: by the model
 	Strategy string // latest, shrunk, selected; empty: by the decision
 	Format   string // markdown (default), messages, openai, anthropic
+	Next     string // what the target is to be asked: a tenth of the budget goes to what was said about it
 	Decide   decide.Options
 }
 
@@ -34,6 +35,9 @@ type Handoff struct {
 	Tokens   int // of Text, in the decision's encoding
 	Kept     int // messages
 	Omitted  int
+	// Retrieved are the kept messages of which a part is here only because it
+	// says something about Request.Next.
+	Retrieved int
 }
 
 // Decide decides for any model, known to the table or not: an unknown one is
@@ -94,7 +98,7 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 	if err != nil {
 		return Handoff{Decision: d}, err
 	}
-	in.BudgetTokens = budget
+	in.BudgetTokens, in.Retrieved = budget, retrieved(q.Next, budget, in.Messages)
 	sel, err := s.Select(in)
 	if err != nil {
 		return Handoff{Decision: d}, err
@@ -104,7 +108,13 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 		return Handoff{Decision: d}, err
 	}
 	d.KeptTokens, d.KeptMessages, d.OmittedMessages = sel.Tokens, sel.KeptMessages, sel.OmittedMessages
-	return Handoff{Decision: d, Strategy: name, Text: text, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages}, nil
+	h := Handoff{Decision: d, Strategy: name, Text: text, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages}
+	for _, piece := range sel.Keep {
+		if piece.Retrieved {
+			h.Retrieved++
+		}
+	}
+	return h, nil
 }
 
 // perMessage is what a chat format adds to each message's own tokens.

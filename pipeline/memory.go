@@ -22,6 +22,7 @@ type MemoryRequest struct {
 	Target   string         // model it is for; empty: any
 	Bare     bool           // without front matter
 	Location *time.Location // for dates; nil: UTC
+	Next     string         // what is to be asked next: what was said about it is quoted
 }
 
 // Memory writes the hand-off document of a thread: the whole dialogue if the
@@ -32,6 +33,10 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 		return nil, err
 	}
 	in.NoSummary, in.Location = "none asked for", q.Location
+	if q.Next != "" {
+		ms, _ := HandedOn(v.Messages)
+		in.Found = found(q.Next, ms)
+	}
 	opt := memory.Options{Budget: q.Budget, Units: q.Units, Bare: q.Bare}
 	if q.Target == "" {
 		ts := p.targets.Load()

@@ -20,6 +20,7 @@ type migrateFlags struct {
 	reserve  int
 	format   string
 	file     string
+	prompt   string
 }
 
 func newMigrateCommand(a *app) *cobra.Command {
@@ -34,6 +35,10 @@ left out is fetched with "original REF".
 --budget counts tokens as the session does, in the "encoding" that --json names;
 the target counts them as up to budget × "factor". A budget that holds no whole
 message is given the beginning and end of the newest, with a mark between.
+
+--prompt says what the target will be asked first: where not all fits, up to a
+tenth of the budget goes to passages that say something about it, in their
+places and marked as retrieved.
 
 Exit codes: 0 printed, 1 the budget holds no message, 2 wrong usage, 10 no cache and
 no Codex home, 12 no such session.`,
@@ -57,6 +62,7 @@ no Codex home, 12 no such session.`,
 	fl.StringVar(&f.strategy, "strategy", "", "latest, shrunk or selected (default by the decision)")
 	fl.StringVar(&f.format, "format", "markdown", "markdown, messages, openai or anthropic")
 	fl.StringVarP(&f.file, "output", "o", "", "write to a file")
+	fl.StringVar(&f.prompt, "prompt", "", "what the target will be asked first, to find what was said about it")
 	addPolicyFlags(cmd, &f.reserve, nil)
 	completes(cmd, "to", a.completeModels)
 	choice(cmd, "strategy", "latest", "shrunk", "selected")
@@ -98,6 +104,7 @@ type migrateJSON struct {
 	Tokens          int                `json:"tokens"` // of text, in the decision's encoding
 	KeptMessages    int                `json:"kept_messages"`
 	OmittedMessages int                `json:"omitted_messages"`
+	Retrieved       int                `json:"retrieved_messages"` // here only for --prompt
 	Text            string             `json:"text"`
 	Freshness       pipeline.Freshness `json:"freshness"`
 }
@@ -108,7 +115,7 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 		return err
 	}
 	defer r.close()
-	h, err := r.pipe.Migrate(ctx, v, pipeline.Request{Target: f.to, Budget: f.budget, Strategy: f.strategy, Format: f.format, Decide: opt})
+	h, err := r.pipe.Migrate(ctx, v, pipeline.Request{Target: f.to, Budget: f.budget, Strategy: f.strategy, Format: f.format, Decide: opt, Next: f.prompt})
 	if err != nil {
 		return tooSmall(err)
 	}
@@ -122,7 +129,7 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 	}
 	if a.flags.json {
 		return a.printJSON(migrateJSON{Schema: 1, ThreadID: v.Thread.ID, Decision: h.Decision, Strategy: h.Strategy, Format: f.format, Tokens: h.Tokens,
-			KeptMessages: h.Kept, OmittedMessages: h.Omitted, Text: string(h.Text), Freshness: v.Fresh})
+			KeptMessages: h.Kept, OmittedMessages: h.Omitted, Retrieved: h.Retrieved, Text: string(h.Text), Freshness: v.Fresh})
 	}
 	if err := a.printTo(f.file, h.Text); err != nil {
 		return err
@@ -159,6 +166,9 @@ func handoffLine(target string, h pipeline.Handoff) string {
 	fmt.Fprintf(&b, ", %s tokens, %s", number(h.Tokens), plural(h.Kept, "message"))
 	if h.Omitted > 0 {
 		fmt.Fprintf(&b, ", %s left out by reference", number(h.Omitted))
+	}
+	if h.Retrieved > 0 {
+		fmt.Fprintf(&b, ", %s with passages for the next request", number(h.Retrieved))
 	}
 	return b.String()
 }

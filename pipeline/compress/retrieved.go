@@ -12,6 +12,10 @@ import (
 // coverage of everything else.
 const retrievedShare = 10
 
+// passageTokens is a guess of what stands around a passage: a piece of its own
+// and a gap more, in the wordiest format.
+const passageTokens = 110
+
 // Passage is a run of bytes of a message that was found for the next request.
 type Passage struct {
 	Message int // index in Input.Messages
@@ -66,7 +70,7 @@ func (b *builder) withRetrieved(s strategy) (Selection, error) {
 // priceOf guesses the tokens of passages with what stands around each.
 func (b *builder) priceOf(ps []Passage) (n int) {
 	for _, r := range ps {
-		n += tokensOf(&b.in.Messages[r.Message], r.To-r.From) + pieceTokens + 2*markTokens
+		n += tokensOf(&b.in.Messages[r.Message], r.To-r.From) + passageTokens
 	}
 	return n
 }

@@ -188,20 +188,34 @@ func (h *holder) read(m *transcript.Message) bool {
 	return true
 }
 
+// cut takes a text in as it stands.
+func (h *holder) cut(text string) {
+	h.s.reset()
+	h.s.add(text)
+	h.text = " " + string(h.s.out)
+}
+
 func (h *holder) has(c *clause) bool {
-	one := func(w string, begin bool) bool {
-		if !begin {
-			w += " "
-		}
-		return strings.Contains(h.text, " "+w)
-	}
-	if c.whole != "" && one(c.whole, false) || c.stem != "" && one(c.stem, true) {
+	if c.whole != "" && h.word(c.whole, false) || c.stem != "" && h.word(c.stem, true) {
 		return true
 	}
 	for i, p := range c.parts {
-		if !one(p, c.begin && i == len(c.parts)-1) {
+		if !h.word(p, c.begin && i == len(c.parts)-1) {
 			return false
 		}
 	}
 	return true
+}
+
+// word tells whether the item has a word, or one that begins so.
+func (h *holder) word(w string, begins bool) bool {
+	for at := 1; ; at++ {
+		i := strings.Index(h.text[at:], w)
+		if i < 0 {
+			return false
+		}
+		if at += i; h.text[at-1] == ' ' && (begins || h.text[at+len(w)] == ' ') {
+			return true
+		}
+	}
 }
