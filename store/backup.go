@@ -191,6 +191,7 @@ func (db *DB) irreplaceable(ctx context.Context) (string, error) {
 		"SELECT rollout_id||' '||gen||' '||gen_seq||' '||last_seq||' '||state FROM rollout WHERE state=3 OR gen_seq>0 ORDER BY rollout_id",
 		"SELECT sink||' '||thread_id||' '||name||' '||hash||' '||managed FROM receipt ORDER BY sink, thread_id",
 		"SELECT sink||' '||path||' '||body FROM shared ORDER BY sink, path",
+		"SELECT 'spend '||max(id) FROM spend HAVING count(*)>0",
 		"SELECT thread_id||' '||name FROM thread_name ORDER BY thread_id",
 	} {
 		lines, err := texts(ctx, db.read, q)

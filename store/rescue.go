@@ -15,10 +15,9 @@ import (
 
 // Rescue copies out of another cache, a damaged one or a backup, what no rollout
 // can give again and is not here yet: threads whose files are gone, text that
-// its agent rewrote away, names, receipts, shared files. Of a damaged file that
-// is what can
-// still be read and is proved by its hash. It gives the number of rollouts.
-// Nothing that can be derived is copied.
+// its agent rewrote away, names, receipts, shared files, what was spent. Of a
+// damaged file that is what can still be read and is proved by its hash. It
+// gives the number of rollouts. Nothing that can be derived is copied.
 func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
 	if st, err := os.Stat(from); err != nil || !st.Mode().IsRegular() {
 		return 0, errors.Join(fmt.Errorf("open cache %s: %w", from, ErrForeign), err)
@@ -63,6 +62,7 @@ func (r *rescue) run() error {
 		// No revision is known to be published: the document is compared anew.
 		{"receipt", "sink, thread_id, name, hash, bytes, 0, managed, written_ns", "sink, thread_id", "sink DESC, thread_id DESC"},
 		{"shared", "sink, path, body", "sink, path", "sink DESC, path DESC"},
+		{"spend", "id, at_ns, kind, host, model, calls, input, output, exact, micro_usd, thread_id, outcome", "id", "id DESC"},
 		{"window_seen", "model, tokens, seen_ns", "model, tokens", "model DESC, tokens DESC"},
 	} {
 		q := "SELECT " + t.columns + " FROM " + t.table + " ORDER BY "

@@ -1,0 +1,151 @@
+// Package spend is the account of what was sent to models: what a call cost,
+// and how much may still be spent.
+package spend
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind says what a call was for.
+type Kind uint8
+
+// The kinds of calls.
+const (
+	Embedding Kind = iota + 1
+	Summary
+)
+
+// String is the name in the ledger's listing.
+func (k Kind) String() string {
+	switch k {
+	case Embedding:
+		return "embedding"
+	case Summary:
+		return "summary"
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// MarshalText gives String.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Outcome says how a call ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Done        Outcome = iota + 1
+	Refused             // by the endpoint, for good
+	Unavailable         // no answer; it may have been charged all the same
+	Unusable            // an answer that isn't one
+)
+
+// String is the name in the ledger's listing.
+func (o Outcome) String() string {
+	switch o {
+	case Done:
+		return "done"
+	case Refused:
+		return "refused"
+	case Unavailable:
+		return "unavailable"
+	case Unusable:
+		return "unusable"
+	}
+	return fmt.Sprintf("outcome(%d)", uint8(o))
+}
+
+// MarshalText gives String.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Entry is one question to an endpoint.
+type Entry struct {
+	At       time.Time `json:"at"`
+	Kind     Kind      `json:"kind"`
+	Host     string    `json:"host"`
+	Model    string    `json:"model"`
+	Calls    int       `json:"calls"` // requests sent for it, tries included
+	Input    int64     `json:"input_tokens"`
+	Output   int64     `json:"output_tokens"`
+	Exact    bool      `json:"exact"` // the endpoint counted the tokens; else they are estimated
+	MicroUSD int64     `json:"micro_usd"`
+	Thread   string    `json:"thread_id"` // empty: several, or none
+	Outcome  Outcome   `json:"outcome"`
+}
+
+// Sum is what several entries come to.
+type Sum struct {
+	Calls    int64 `json:"calls"`
+	Input    int64 `json:"input_tokens"`
+	Output   int64 `json:"output_tokens"`
+	MicroUSD int64 `json:"micro_usd"`
+}
+
+// Caps is how much may be spent in a day; 0: no cap.
+type Caps struct {
+	Calls    int64
+	Tokens   int64 // in and out
+	MicroUSD int64
+}
+
+// ErrCap means that a cap is reached. What comes is a *CapError.
+var ErrCap = errors.New("the day's cap is reached")
+
+// CapError says which cap.
+type CapError struct {
+	What  string // calls, tokens, micro-USD
+	Limit int64
+}
+
+// Error names the cap.
+func (e *CapError) Error() string { return fmt.Sprintf("%v: %d %s", ErrCap, e.Limit, e.What) }
+
+// Is tells that e is an ErrCap.
+func (e *CapError) Is(target error) bool { return target == ErrCap }
+
+// Allow is pure: whether what spent is, and next still to come, is within the
+// caps. *CapError if not.
+func (c Caps) Allow(spent, next Sum) error {
+	for _, cap := range []struct {
+		what        string
+		limit, want int64
+	}{
+		{"calls", c.Calls, spent.Calls + next.Calls},
+		{"tokens", c.Tokens, spent.Input + spent.Output + next.Input + next.Output},
+		{"micro-USD", c.MicroUSD, spent.MicroUSD + next.MicroUSD},
+	} {
+		if cap.limit > 0 && cap.want > cap.limit {
+			return &CapError{What: cap.what, Limit: cap.limit}
+		}
+	}
+	return nil
+}
+
+// Cost is what tokens cost at a price per million of them, rounded up.
+func Cost(tokens int64, usdPerMillion float64) int64 {
+	return int64(math.Ceil(float64(tokens) * usdPerMillion))
+}
+
+// Estimate guesses the tokens of a text, rather too many than too few: a
+// third of the ASCII characters, and one for each other.
+func Estimate(text string) int64 {
+	ascii, other := 0, 0
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			ascii++
+		} else {
+			other++
+		}
+	}
+	return int64((ascii+2)/3 + other)
+}
+
+// Today is when the day of now began, by its own clock.
+func Today(now time.Time) time.Time {
+	y, m, d := now.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+}

@@ -1,0 +1,57 @@
+package spend_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/session-migrator/session-migrator/store/spend"
+)
+
+func TestCapsHold(t *testing.T) {
+	spent, next := spend.Sum{Calls: 9, Input: 900, Output: 50, MicroUSD: 999}, spend.Sum{Calls: 1, Input: 50, MicroUSD: 1}
+	for name, tt := range map[string]struct {
+		caps spend.Caps
+		what string
+	}{
+		"none":        {spend.Caps{}, ""},
+		"all reached": {spend.Caps{Calls: 10, Tokens: 1000, MicroUSD: 1000}, ""},
+		"calls":       {spend.Caps{Calls: 9, Tokens: 1000}, "calls"},
+		"tokens":      {spend.Caps{Calls: 10, Tokens: 999}, "tokens"},
+		"money":       {spend.Caps{Calls: 10, MicroUSD: 999}, "micro-USD"},
+	} {
+		err := tt.caps.Allow(spent, next)
+		var cap *spend.CapError
+		if errors.As(err, &cap); (err != nil) != (tt.what != "") || err != nil && (cap.What != tt.what || !errors.Is(err, spend.ErrCap)) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestCostIsRoundedUp(t *testing.T) {
+	for _, tt := range []struct {
+		tokens int64
+		price  float64
+		want   int64
+	}{{1_000_000, 0.02, 20_000}, {1, 0.02, 1}, {0, 5, 0}, {5, 0, 0}} {
+		if got := spend.Cost(tt.tokens, tt.price); got != tt.want {
+			t.Errorf("%d at %v: %d, want %d", tt.tokens, tt.price, got, tt.want)
+		}
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "word": 2, "words and words": 5, "数据库": 3, "é1": 2} {
+		if got := spend.Estimate(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestTodayBeginsWhereTheUserIs(t *testing.T) {
+	zone := time.FixedZone("", 8*3600)
+	now := time.Date(2026, 9, 1, 3, 4, 5, 6, zone) // still August in UTC
+	if got := spend.Today(now); !got.Equal(time.Date(2026, 9, 1, 0, 0, 0, 0, zone)) {
+		t.Errorf("got %v", got)
+	}
+}

@@ -1,0 +1,56 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/session-migrator/session-migrator/store/spend"
+)
+
+func TestTheLedgerIsKept(t *testing.T) {
+	db, _ := open(t)
+	at := time.Date(2026, 9, 1, 10, 0, 0, 0, time.UTC)
+	old := spend.Entry{At: at, Kind: spend.Embedding, Host: "a.example", Model: "m", Calls: 2, Input: 500, Exact: true, MicroUSD: 10, Thread: "t", Outcome: spend.Done}
+	other := spend.Entry{At: at.Add(time.Minute), Kind: spend.Summary, Host: "b.example", Model: "n", Calls: 1, Input: 7, Output: 3, MicroUSD: 99, Outcome: spend.Refused}
+	newer := spend.Entry{At: at.Add(time.Hour), Kind: spend.Embedding, Host: "a.example", Model: "m", Calls: 1, Input: 100, MicroUSD: 2, Outcome: spend.Unavailable}
+	for _, e := range []spend.Entry{old, newer, other} {
+		if err := db.RecordSpend(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for since, want := range map[time.Time]spend.Sum{
+		at:                    {Calls: 3, Input: 600, MicroUSD: 12},
+		at.Add(1):             {Calls: 1, Input: 100, MicroUSD: 2},
+		at.Add(2 * time.Hour): {},
+	} {
+		if got, err := db.SpentSince(t.Context(), spend.Embedding, since); err != nil || got != want {
+			t.Errorf("since %v: %+v, %v, want %+v", since, got, err, want)
+		}
+	}
+	if got, err := db.Spent(t.Context(), at); err != nil || !slices.Equal(got, []spend.Entry{newer, other, old}) {
+		t.Errorf("listed %+v, %v", got, err)
+	}
+	backup, err := db.Backup(t.Context())
+	if err != nil || backup == "" {
+		t.Fatalf("backup %q, %v", backup, err)
+	}
+	if err := db.Forget(t.Context(), nil); err != nil { // a rebuild
+		t.Fatal(err)
+	}
+	back, _ := open(t)
+	if _, err := back.Rescue(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := back.SpentSince(t.Context(), spend.Embedding, at); err != nil || got.Calls != 3 {
+		t.Errorf("from the backup: %+v, %v", got, err)
+	}
+	// Much later the old is forgotten.
+	newer.At = at.AddDate(2, 0, 0)
+	if err := db.RecordSpend(t.Context(), newer); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Spent(t.Context(), time.Time{}.AddDate(1970, 0, 0)); err != nil || len(got) != 1 {
+		t.Errorf("%d entries, %v", len(got), err)
+	}
+}
