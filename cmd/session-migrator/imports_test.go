@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"pipeline/redact":              {},
 	"pipeline/defuse":              {},
 	"pipeline/embed":               {},
+	"pipeline/meaning":             {"pipeline/embed", "pipeline/redact"},
 	"pipeline/loop":                {"pipeline/transcript"},
 	"pipeline/redact/redacttest":   {},
 	"pipeline/rollout/rollouttest": {},
