@@ -37,7 +37,8 @@ type Config struct {
 	User string            // home folder of the user; empty if nothing tells
 	Vars map[string]string // variables that say where other programs look; those that are set
 
-	Handoff Handoff
+	Handoff    Handoff
+	Embeddings Embeddings
 }
 
 // Handoff is when a session is said to be running out, and where.
@@ -69,7 +70,8 @@ type file struct {
 		Reserve int     `toml:"reserve"`
 		Comfort float64 `toml:"comfort"`
 	} `toml:"decide"`
-	Handoff Handoff `toml:"handoff"`
+	Handoff    Handoff    `toml:"handoff"`
+	Embeddings Embeddings `toml:"embeddings"`
 }
 
 // Flags are what the command line says; empty means not said.
@@ -129,6 +131,10 @@ func Load(fl Flags, env Env) (Config, error) {
 	c.Reserve, c.Comfort = f.Decide.Reserve, f.Decide.Comfort
 	c.Handoff = f.Handoff
 	c.Handoff.Bus = env("DBUS_SESSION_BUS_ADDRESS")
+	c.Embeddings = f.Embeddings
+	if err := c.Embeddings.resolve(env, user); err != nil {
+		return c, err
+	}
 	c.MemoryDir, err = absolute(first(f.Memory.Dir, filepath.Join(c.Home, "memory")), user)
 	return c, errors.Join(err, c.validate())
 }
@@ -156,7 +162,7 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}", c.File, unknown[0].String())
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s", c.File, unknown[0].String(), embeddingKeys)
 	}
 	return f, nil
 }
@@ -195,6 +201,8 @@ func wrongIn(key string, v any) string {
 			return wrong
 		}
 		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "notify" }, "true or false, without quotes")
+	case "embeddings":
+		return wrongEmbeddings(key, v)
 	case "models":
 		models, ok := v.(map[string]any)
 		if !ok {
@@ -254,6 +262,9 @@ func (c *Config) validate() error {
 	if c.Reserve < 0 {
 		return fmt.Errorf("settings %s: decide.reserve is %d; give a number of tokens", c.File, c.Reserve)
 	}
+	if wrong := c.Embeddings.validate(); wrong != "" {
+		return fmt.Errorf("settings %s: %s", c.File, wrong)
+	}
 	for name, m := range c.Models {
 		if m.Context < 256 || m.Context > 100_000_000 {
 			return fmt.Errorf("settings %s: models.%q.context is %d; give the window in tokens", c.File, name, m.Context)
@@ -267,6 +278,9 @@ func (c Config) DB() string { return filepath.Join(c.Home, "session-migrator.db"
 
 // Search is where the search index lies.
 func (c Config) Search() string { return filepath.Join(c.Home, "search.db") }
+
+// Vectors is where the vectors for search lie, if there are any.
+func (c Config) Vectors() string { return filepath.Join(c.Home, "vectors.db") }
 
 // Run is the folder of the lock and of what the daemon says of itself.
 func (c Config) Run() string { return filepath.Join(c.Home, "run") }

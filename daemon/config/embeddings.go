@@ -1,0 +1,138 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Secret is a text that no log and no listing shows.
+type Secret string
+
+// String hides it.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[hidden]"
+}
+
+// GoString hides it.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText hides it.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue hides it.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Embeddings say who makes vectors for search, and within what limits. Off
+// without a provider.
+type Embeddings struct {
+	Provider    string `toml:"provider"`     // ollama, openai, dashscope, custom, model2vec; empty: off
+	BaseURL     string `toml:"base_url"`     // empty: the provider's
+	Model       string `toml:"model"`        // empty: the provider's
+	Dims        int    `toml:"dims"`         // 0: 256 where the model can, else its own
+	APIKeyEnv   string `toml:"api_key_env"`  // variable that has the key; empty: the provider's
+	Dir         string `toml:"dir"`          // of model2vec; absolute
+	AllowRemote bool   `toml:"allow_remote"` // else only this machine is spoken to
+
+	MaxCallsPerDay      int64    `toml:"max_calls_per_day"`  // 0: a remote endpoint's default, none for a local one
+	MaxTokensPerDay     int64    `toml:"max_tokens_per_day"` // the same
+	USDPerMillionTokens float64  `toml:"usd_per_million_tokens"`
+	MaxUSDPerDay        float64  `toml:"max_usd_per_day"` // 0: none
+	DenyWorkspaces      []string `toml:"deny_workspaces"` // folders, absolute; nothing of them or below them is sent
+
+	KeyVar string `toml:"-"` // variable that the key is taken from; empty: none is
+	Key    Secret `toml:"-"` // by the environment, which may differ between programs
+}
+
+// embeddingProviders are the names of providers, and where their keys are by
+// default.
+var embeddingProviders = map[string]string{"ollama": "", "openai": "OPENAI_API_KEY", "dashscope": "DASHSCOPE_API_KEY", "custom": "", "model2vec": ""}
+
+const embeddingKeys = "embeddings.{provider,base_url,model,dims,api_key_env,dir,allow_remote,max_calls_per_day,max_tokens_per_day,usd_per_million_tokens,max_usd_per_day,deny_workspaces}"
+
+// resolve makes paths absolute and takes the key from the environment.
+func (e *Embeddings) resolve(env Env, user string) (err error) {
+	if e.Provider == "" {
+		return nil
+	}
+	if e.KeyVar = first(e.APIKeyEnv, embeddingProviders[e.Provider]); e.KeyVar != "" {
+		e.Key = Secret(strings.TrimSpace(env(e.KeyVar)))
+	}
+	if e.Dir != "" {
+		if e.Dir, err = absolute(e.Dir, user); err != nil {
+			return err
+		}
+	}
+	e.DenyWorkspaces = slices.Clone(e.DenyWorkspaces)
+	for i, w := range e.DenyWorkspaces {
+		// A folder of another system, as sessions from there name it, stays as written.
+		if strings.HasPrefix(w, "~") || !strings.ContainsAny(w, `:\`) && !filepath.IsAbs(w) {
+			if e.DenyWorkspaces[i], err = absolute(w, user); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// validate gives what is wrong, in the file's words; empty: nothing.
+func (e *Embeddings) validate() string {
+	if e.Provider == "" {
+		if e.BaseURL != "" || e.Model != "" || e.Dir != "" || e.AllowRemote {
+			return `embeddings.provider is missing; give "ollama", "openai", "dashscope", "custom" or "model2vec", or take the table out`
+		}
+		return ""
+	}
+	if _, ok := embeddingProviders[e.Provider]; !ok {
+		return fmt.Sprintf(`embeddings.provider is %q; give "ollama", "openai", "dashscope", "custom" or "model2vec"`, e.Provider)
+	}
+	switch {
+	case e.Provider == "model2vec" && e.Dir == "":
+		return "embeddings.dir is missing; give the folder of the model"
+	case e.Provider != "model2vec" && e.Dir != "":
+		return "embeddings.dir is for model2vec only; take it out"
+	case e.Provider == "custom" && (e.BaseURL == "" || e.Model == ""):
+		return "embeddings.base_url and embeddings.model are needed for a custom endpoint"
+	case e.Dims < 0 || e.Dims > 8192:
+		return fmt.Sprintf("embeddings.dims is %d; give 1 to 8192, or leave it out", e.Dims)
+	case e.MaxCallsPerDay < 0 || e.MaxTokensPerDay < 0:
+		return "embeddings.max_calls_per_day and embeddings.max_tokens_per_day are numbers from 0 on"
+	case !amount(e.USDPerMillionTokens) || !amount(e.MaxUSDPerDay):
+		return "embeddings.usd_per_million_tokens and embeddings.max_usd_per_day are amounts from 0 on"
+	case e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
+		return "embeddings.max_usd_per_day needs embeddings.usd_per_million_tokens: nobody else tells the price"
+	}
+	return ""
+}
+
+func amount(f float64) bool { return f >= 0 && f < 1e6 && !math.IsNaN(f) }
+
+// wrongEmbeddings says what the first setting of a wrong type should be.
+func wrongEmbeddings(key string, v any) string {
+	is := func(want string, names []string, fits func(any) bool) string {
+		return wrongTable(key, v, func(name string, v any) bool { return fits(v) || !slices.Contains(names, name) }, want)
+	}
+	text := func(v any) bool { _, ok := v.(string); return ok }
+	whole := func(v any) bool { _, ok := v.(int64); return ok }
+	flag := func(v any) bool { _, ok := v.(bool); return ok }
+	for _, wrong := range []string{
+		is("a text in quotes", []string{"provider", "base_url", "model", "api_key_env", "dir"}, text),
+		is("a whole number", []string{"dims", "max_calls_per_day", "max_tokens_per_day"}, whole),
+		is("an amount such as 0.02", []string{"usd_per_million_tokens", "max_usd_per_day"}, isNumber),
+		is("true or false, without quotes", []string{"allow_remote"}, flag),
+	} {
+		if wrong != "" {
+			return wrong
+		}
+	}
+	if table, ok := v.(map[string]any); ok && table["deny_workspaces"] != nil {
+		return wrongList("embeddings.deny_workspaces", table["deny_workspaces"])
+	}
+	return ""
+}
