@@ -340,3 +340,13 @@ func (db *DB) Workspaces(ctx context.Context) (map[string]string, error) {
 	}
 	return out, db.wrap("list workspaces", rows.Err())
 }
+
+// ThreadOf gives the thread that a rollout's row belongs to; ErrNotFound if it
+// isn't here.
+func (db *DB) ThreadOf(ctx context.Context, row int64) (transcript.Thread, error) {
+	var id string
+	if err := db.read.QueryRowContext(ctx, "SELECT thread_id FROM rollout WHERE id=?", row).Scan(&id); err != nil {
+		return transcript.Thread{}, db.wrap("find the thread of a rollout", err)
+	}
+	return db.Thread(ctx, id)
+}

@@ -179,7 +179,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) (Answer, error) {
 	}
 	ctx, sent := counted(ctx)
 	a, err := c.ask(ctx, texts, c.asks())
-	if errors.Is(err, ErrRequest) && c.asks() > 0 && c.opt.Dims == 0 {
+	if errors.Is(err, ErrRequest) && c.asks() > 0 && c.opt.Dims == 0 && !sent.full() {
 		// Models that can't shorten their vectors refuse the field.
 		if a, err = c.ask(ctx, texts, 0); err == nil {
 			c.mu.Lock()

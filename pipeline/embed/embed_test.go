@@ -257,6 +257,16 @@ func TestAModelThatCantShortenItsVectorsGivesItsOwn(t *testing.T) {
 	}
 }
 
+func TestNoMoreRequestsThanAllowed(t *testing.T) {
+	for _, status := range []int{400, 500} {
+		opt, n := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", status) })
+		c, _ := open(t, opt)
+		if a, err := c.Embed(AtMost(t.Context(), 1), []string{"x"}); err == nil || n.Load() != 1 || a.Spent.Calls != 1 {
+			t.Errorf("%d: %v after %d requests", status, err, n.Load())
+		}
+	}
+}
+
 func TestVectorsOfAnotherLengthAreNoAnswer(t *testing.T) {
 	opt, _ := serve(t, func(n int, w http.ResponseWriter, r *http.Request) { give(w, len(read(t, r).Input), 6+n, good) })
 	c, _ := open(t, opt)

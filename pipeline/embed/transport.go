@@ -77,13 +77,22 @@ func insideOnly(_, address string, _ syscall.RawConn) error {
 // count tells of the requests that were sent for one Embed.
 type count struct {
 	n    int
+	most int           // 0: as many as the options say
 	wait time.Duration // that the last answer asked for
 }
 
+func (c *count) full() bool { return c.most > 0 && c.n >= c.most }
+
 type countKey struct{}
+
+type mostKey struct{}
+
+// AtMost bounds the requests that one Embed with ctx sends, tries included.
+func AtMost(ctx context.Context, n int) context.Context { return context.WithValue(ctx, mostKey{}, n) }
 
 func counted(ctx context.Context) (context.Context, *count) {
 	c := new(count)
+	c.most, _ = ctx.Value(mostKey{}).(int)
 	return context.WithValue(ctx, countKey{}, c), c
 }
 
@@ -102,7 +111,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		}
 		again, wait := t.again(res, err, n)
-		if !again || ctx.Err() != nil {
+		if !again || ctx.Err() != nil || sent != nil && sent.full() {
 			return res, err
 		}
 		if err := t.wait(ctx, wait); err != nil {
