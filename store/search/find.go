@@ -39,6 +39,7 @@ type Request struct {
 	Now       time.Time // for ages
 	Vector    []float32 // of the query, normalised; nil: words only
 	Model     string    // that made Vector
+	Vectors   *Vectors  // what Vector is compared with; nil: words only
 }
 
 // Hit is one item that answers.
@@ -66,7 +67,7 @@ func (x *Index) Find(ctx context.Context, db *store.DB, r Request) (Found, error
 }
 
 // find is Find with the ids of the items that are nearest in meaning, nearest
-// first; nil if that isn't known.
+// first; nil if the request's vector tells.
 func (x *Index) find(ctx context.Context, db *store.DB, r Request, meaning []int64) (Found, error) {
 	s, err := newFinder(ctx, db, r)
 	if err != nil {
@@ -77,7 +78,13 @@ func (x *Index) find(ctx context.Context, db *store.DB, r Request, meaning []int
 		return Found{}, err
 	}
 	s.ask = &asker{x: x, tx: tx}
-	ranked, err := s.rank(ctx, meaning)
+	if meaning == nil {
+		meaning, err = s.nearest(ctx)
+	}
+	var ranked []*candidate
+	if err == nil {
+		ranked, err = s.rank(ctx, meaning)
+	}
 	release()
 	if err != nil {
 		return Found{}, fmt.Errorf("search: %w", err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -124,6 +125,40 @@ func (v *Vectors) load(ctx context.Context, model string) error {
 	}
 	v.loaded = m
 	return nil
+}
+
+// mostNear is how many items are near in meaning at most: further down chance
+// alone speaks.
+const mostNear = 50
+
+// nearest gives the items within the question's scope that are nearest to its
+// vector. That they can't be had is noted; words are asked all the same.
+func (s *finder) nearest(ctx context.Context) ([]int64, error) {
+	if s.r.Vectors == nil || len(s.r.Vector) == 0 || s.none {
+		return nil, nil
+	}
+	var within func(int64) bool
+	if s.narrow() {
+		rows, err := s.db.Rollouts(ctx, s.sc, maxRollouts)
+		if err != nil {
+			return nil, err
+		}
+		in := make(map[int64]bool, len(rows))
+		for i := range rows {
+			in[rows[i].Row] = true
+		}
+		within = func(row int64) bool { return in[row] }
+	}
+	ids, err := s.r.Vectors.Nearest(ctx, s.r.Model, s.r.Vector, within, mostNear)
+	switch {
+	case ctx.Err() != nil:
+		return nil, err
+	case errors.Is(err, ErrNone):
+		s.q.note("nothing has been prepared for search by meaning yet; this is by words only")
+	case err != nil:
+		s.q.note("search by meaning failed, so this is by words only: %v", err)
+	}
+	return ids, nil
 }
 
 // near is an item and how near its nearest passage is.
