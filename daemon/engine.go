@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -41,12 +42,13 @@ type engine struct {
 	lock  *lock
 	db    *store.DB
 	pipe  *pipeline.Pipeline
-	relay *relay   // what runs out; nil in a run that ends by itself
-	later *later   // what could not be read yet; nil in a run that ends by itself
-	index *indexer // keeps the search index; nil in a run that ends by itself
-	gate  *gate    // what writes to the cache goes through it
-	aside string   // where a damaged cache was moved, empty if none was
-	cut   bool     // the run before did not come to its end
+	relay *relay            // what runs out; nil in a run that ends by itself
+	later *later            // what could not be read yet; nil in a run that ends by itself
+	index *indexer          // keeps the search index; nil in a run that ends by itself
+	gate  *gate             // what writes to the cache goes through it
+	embed *embedding.Worker // nil: the settings ask for none, or the run ends by itself
+	aside string            // where a damaged cache was moved, empty if none was
+	cut   bool              // the run before did not come to its end
 
 	troubles troubles
 	now      func() time.Time // wall clock, of the daily work

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/embedding"
 )
 
 // Info is what a daemon says of itself.
@@ -29,6 +30,8 @@ type Info struct {
 	Program   Program    `json:"program"`
 	Homes     []string   `json:"codex_homes"`
 	MemoryDir string     `json:"memory_dir"`
+
+	Embeddings *embedding.Info `json:"embeddings,omitempty"` // nil: they are off
 }
 
 // Program is the file that a daemon was started from.

@@ -73,6 +73,7 @@ func run(ctx context.Context, opt Options) (err error) {
 	}
 	defer func() { err = e.closed(ctx, err) }()
 	e.later, e.index = newLater(), newIndexer(e)
+	e.embed = newEmbedder(e)
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
 	l, err := e.list(ctx)
@@ -157,6 +158,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("publish", pub.run)
 	part("notify", e.relay.run)
 	part("index", e.index.run)
+	part("embed", e.runEmbed)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("look after the cache", e.upkeep)
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
@@ -238,6 +240,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
 			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
 			Sinks: pub.info(), Paused: e.gate.state(), Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
+			Embeddings: e.embed.Info(),
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {

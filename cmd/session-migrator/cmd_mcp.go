@@ -11,6 +11,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/daemon/mcpserver"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -54,6 +55,9 @@ func runMCP(ctx context.Context, a *app, workspace string) error {
 		return err
 	}
 	d.Env = a.env
+	asker := embedding.NewAsker(c)
+	defer func() { _ = asker.Close() }() // only read
+	d.Meaning = asker.Fill
 	return mcpserver.ServeStdio(ctx, d)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/search"
@@ -133,7 +134,14 @@ func (r *reader) search(ctx context.Context, q search.Request) (pipeline.SearchR
 		return r.pipe.Search(ctx, nil, q)
 	}
 	defer func() { _ = x.Close() }() // only read
-	return r.pipe.Search(ctx, x, q)
+	a := embedding.NewAsker(r.config)
+	defer func() { _ = a.Close() }() // only read
+	note := a.Fill(ctx, r.db, &q)
+	found, err := r.pipe.Search(ctx, x, q)
+	if note != "" {
+		found.Notes = append(found.Notes, pipeline.RedactText(note))
+	}
+	return found, err
 }
 
 func foundJSON(found pipeline.SearchResult) searchJSON {

@@ -65,6 +65,8 @@ type statusJSON struct {
 	Memory   string            `json:"memory_dir"`
 	Config   string            `json:"config"`
 	Search   indexJSON         `json:"search"`
+
+	Embeddings embeddingsJSON `json:"embeddings"`
 }
 
 type daemonJSON struct {
@@ -193,6 +195,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 			s.Problems = append(s.Problems, f.what+": "+f.fix)
 		}
 	}
+	s.Embeddings = embeddingsOf(c, info)
 	for _, k := range info.Sinks {
 		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: k.Enabled, Files: k.Files, LastError: orNull(k.LastError), Since: instant(k.Since), NextTry: instant(k.NextTry),
 			Waiting: k.Waiting, Edited: []string{}, Shared: k.Shared, Absent: k.Absent, Problems: list(k.Problems), unwritten: k.Unwritten})
@@ -353,6 +356,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 	if s.DB.Problem == nil {
 		s.Search.print(line)
 	}
+	s.Embeddings.print(a, now, line)
 	for _, r := range s.Roots {
 		if !r.Exists {
 			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))

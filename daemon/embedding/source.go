@@ -34,13 +34,14 @@ type source interface {
 // errKey means that the key isn't there.
 var errKey = errors.New("the key is missing")
 
-// open gives what the settings ask for. Nothing is sent.
-func open(c config.Embeddings) (source, error) {
+// open gives what the settings ask for, with so many tries of a request; 0: the
+// usual number. Nothing is sent.
+func open(c config.Embeddings, attempts int) (source, error) {
 	p, err := embed.ParseProvider(c.Provider)
 	if err != nil {
 		return nil, err
 	}
-	opt := p.Fill(embed.Options{BaseURL: c.BaseURL, Model: c.Model, Dims: c.Dims, Key: string(c.Key), AllowRemote: c.AllowRemote})
+	opt := p.Fill(embed.Options{BaseURL: c.BaseURL, Model: c.Model, Dims: c.Dims, Key: string(c.Key), AllowRemote: c.AllowRemote, Attempts: attempts})
 	s, err := embed.New(opt)
 	if err != nil {
 		return nil, err

@@ -54,7 +54,6 @@ type Worker struct {
 	deny  denied
 	now   func() time.Time
 	sleep func(ctx context.Context, d time.Duration) bool
-	open  func(config.Embeddings) (source, error)
 
 	// Of Run alone.
 	from    source
@@ -82,7 +81,7 @@ func New(opt Options) *Worker {
 	if opt.Room == nil {
 		opt.Room = func(context.Context) error { return nil }
 	}
-	return &Worker{opt: opt, deny: deny(c.DenyWorkspaces), now: time.Now, sleep: sleep, open: open, info: Info{Provider: c.Provider}}
+	return &Worker{opt: opt, deny: deny(c.DenyWorkspaces), now: time.Now, sleep: sleep, info: Info{Provider: c.Provider}}
 }
 
 // Info says how it is; nil of a nil worker.
@@ -189,7 +188,7 @@ func (w *Worker) failed(err error, wait time.Duration) {
 func (w *Worker) ready(ctx context.Context) (err error) {
 	c := w.opt.Config.Embeddings
 	if w.from == nil {
-		if w.from, err = w.open(c); err != nil {
+		if w.from, err = open(c, 0); err != nil {
 			return err
 		}
 		w.model, w.caps = nameOf(w.from, c), capsOf(c, w.from.Local())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/search"
 )
 
 // EndGrace is how long answers under way may take after the client closed its
@@ -37,6 +38,9 @@ type Deps struct {
 	// SearchPath is where the search index lies, opened when the first search
 	// needs it; empty or nothing there: searches look through the cache itself.
 	SearchPath string
+	// Meaning adds to a question what search by meaning needs, within a moment,
+	// and says why it could not; nil: questions are answered by words only.
+	Meaning func(ctx context.Context, db *store.DB, r *search.Request) (note string)
 	// PipelineOptions are those of the daemon, so that decisions agree.
 	PipelineOptions pipeline.Options
 	// Damaged is told when damage to the cache was met; may be nil.

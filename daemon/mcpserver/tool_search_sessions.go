@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/store/search"
 )
 
@@ -81,9 +82,16 @@ func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
 	if cur.Since != 0 {
 		r.Since = time.Unix(0, cur.Since)
 	}
-	found, err := h.pipe.Search(ctx, s.index.get(ctx), r)
+	x, note := s.index.get(ctx), ""
+	if x != nil && s.deps.Meaning != nil {
+		note = s.deps.Meaning(ctx, h.db, &r)
+	}
+	found, err := h.pipe.Search(ctx, x, r)
 	if err != nil {
 		return result{}, err
+	}
+	if note != "" {
+		found.Notes = append(found.Notes, pipeline.RedactText(note))
 	}
 	out := hitList{Hits: []hitRow{}}
 	for _, f := range found.Hits {
