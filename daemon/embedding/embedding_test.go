@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -187,6 +188,21 @@ func TestWhatWasSaidIsFoundByMeaning(t *testing.T) {
 	ids, err := w.vectors.Nearest(t.Context(), w.model, []float32{1, 0, 0}, nil, 2)
 	if err != nil || len(ids) != 2 || ids[0] != 1<<32|3 || ids[1] != 1<<32|1 {
 		t.Errorf("nearest %x, %v", ids, err)
+	}
+}
+
+func TestDeletedVectorsAreMadeAnew(t *testing.T) {
+	e := newEndpoint(t)
+	p := newPlace(t, e)
+	p.say("/w", transcript.Facts{}, "some words")
+	w := p.worker()
+	for n := range 2 {
+		if err := p.round(w); err != nil || e.requests != n+1 || w.Info().Passages != 1 {
+			t.Fatalf("%v after %d requests, %+v", err, e.requests, w.Info())
+		}
+		if err := os.Remove(p.cfg.Vectors()); err != nil { // what lies beside it stays
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -194,6 +194,13 @@ func (w *Worker) ready(ctx context.Context) (err error) {
 		w.model, w.caps = nameOf(w.from, c), capsOf(c, w.from.Local())
 		w.say(func(i *Info) { i.Host, i.Local, i.Model = w.from.Host(), w.from.Local(), w.from.Model() })
 	}
+	if w.vectors != nil && w.vectors.Replaced() {
+		w.opt.Log.Info("the vectors were deleted or replaced, and are made anew")
+		if err := w.vectors.Close(); err != nil {
+			return err
+		}
+		w.vectors = nil
+	}
 	if w.vectors == nil {
 		w.vectors, err = search.OpenVectors(ctx, w.opt.Config.Vectors())
 	}

@@ -53,7 +53,7 @@ func OpenVectors(ctx context.Context, path string) (*Vectors, error) {
 		return v, err
 	}
 	for _, suffix := range []string{"-wal", "-shm", ""} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := gone(os.Remove(path + suffix)); err != nil {
 			return nil, fmt.Errorf("remove damaged vectors: %w", err)
 		}
 	}
@@ -82,6 +82,12 @@ func connectVectors(ctx context.Context, path string, writer bool) (*Vectors, er
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("create data folder: %w", err)
 		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			// What lay beside an old file is not for the new one.
+			if err := errors.Join(gone(os.Remove(path+"-wal")), gone(os.Remove(path+"-shm"))); err != nil {
+				return nil, fmt.Errorf("create vectors: %w", err)
+			}
+		}
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("create vectors: %w", err)
@@ -99,7 +105,11 @@ func connectVectors(ctx context.Context, path string, writer bool) (*Vectors, er
 	if v.file, err = os.Stat(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open vectors: %w", err), db.Close())
 	}
-	if err := v.identify(ctx, writer); err != nil {
+	err = v.identify(ctx, writer)
+	if err == nil && writer {
+		err = v.check(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return v, nil
@@ -125,6 +135,33 @@ func (v *Vectors) identify(ctx context.Context, writer bool) error {
 		return fmt.Errorf("open vectors %s: format %d: %w", v.path, version, errShape)
 	}
 	return nil
+}
+
+// check looks the file over: what is damaged must not be asked again and again.
+func (v *Vectors) check(ctx context.Context) error {
+	var found string
+	if err := v.db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return v.wrap("check", err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("check vectors %s: %s: %w", v.path, found, store.ErrDamaged)
+	}
+	return nil
+}
+
+// gone forgives that there was nothing to remove.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Replaced tells whether the path no longer leads to the open file: what is
+// written then is lost.
+func (v *Vectors) Replaced() bool {
+	st, err := os.Stat(v.path)
+	return err != nil || !os.SameFile(st, v.file)
 }
 
 // Close frees the file.

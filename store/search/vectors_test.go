@@ -220,6 +220,41 @@ func TestDamagedVectorsAreMadeAnew(t *testing.T) {
 	}
 }
 
+// Damage on a page in the middle is seen when the file is opened to be written.
+func TestDamageWithinVectorsIsSeen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors.db")
+	v := openVectors(t, path)
+	_, all := randomMatrix(500, 64)
+	vectors, taken := map[Hash][]float32{}, Taken{Holding: Holding{1, 1, 500}}
+	for i := range all {
+		h := hashOf(fmt.Sprint(i))
+		vectors[h] = all[i]
+		taken.Items = append(taken.Items, Item{1<<32 | int64(i+1), []Hash{h}})
+	}
+	if err := v.Put(t.Context(), "m", vectors, []Taken{taken}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil { // the last one to close moves the WAL in
+		t.Fatal(err)
+	}
+	if n, err := openVectors(t, path).Count(t.Context(), "m"); err != nil || n != 500 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(text) / 3; i < len(text)*2/3; i++ {
+		text[i] = 0xa5
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := openVectors(t, path).Count(t.Context(), "m"); err != nil || n != 0 {
+		t.Errorf("%d, %v: damage was not seen", n, err)
+	}
+}
+
 // randomMatrix has vectors of n passages, two an item, a hundred items a rollout.
 func randomMatrix(n, dims int) (*matrix, [][]float32) {
 	rnd := rand.New(rand.NewPCG(1, 2))
