@@ -21,8 +21,9 @@ const (
 	calm = 200 * time.Millisecond
 	// calmMost is how long lines that keep coming can put off one step of it.
 	calmMost = 2 * time.Second
-	// indexSoon bounds what a command that asks for something else spends on
-	// the search index. What the index lacks is looked through all the same.
+	// indexSoon is after how long a command that asks for something else begins
+	// no further step of the search index, which takes half a second at most. What
+	// the index lacks is looked through all the same.
 	indexSoon = 300 * time.Millisecond
 	// indexSay is how often a run that ends by itself counts what is left.
 	indexSay = 500 * time.Millisecond
@@ -250,20 +251,19 @@ func removeIndex(path string) error {
 // lacks is looked through all the same.
 func (e *engine) indexOnce(ctx context.Context, most time.Duration, t *tally) {
 	err := e.indexFor(ctx, most, t)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errEnough) {
 		e.log.Warn("the search index is not up to date", "err", err)
 	}
 }
+
+// errEnough ends a step of the index whose time is over.
+var errEnough = errors.New("enough for now")
 
 func (e *engine) indexFor(ctx context.Context, most time.Duration, t *tally) (err error) {
 	if err := e.indexRoom(ctx); err != nil {
 		return err
 	}
-	if most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, most)
-		defer cancel()
-	}
+	begun := time.Now()
 	x, err := search.Open(ctx, e.opt.Config.Search())
 	if err != nil {
 		return err
@@ -274,9 +274,12 @@ func (e *engine) indexFor(ctx context.Context, most time.Duration, t *tally) (er
 		return err
 	}
 	t.indexed(0, all)
-	said := time.Now()
+	said := begun
 	_, err = x.CatchUp(ctx, e.db, func(ctx context.Context) error {
-		if time.Since(said) < indexSay {
+		switch {
+		case most > 0 && time.Since(begun) > most:
+			return errEnough // what was taken in stays; a deadline would undo the last step
+		case time.Since(said) < indexSay:
 			return ctx.Err()
 		}
 		said = time.Now()

@@ -134,21 +134,6 @@ func TestANewCacheGetsANewSearchIndex(t *testing.T) {
 	}
 }
 
-// A command that asks for something else spends a moment on the index at most,
-// and the next goes on where it ended.
-func TestCatchUpBoundsTheSearchIndex(t *testing.T) {
-	p := newPlace(t)
-	b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{})
-	b.User("why is the upload flaky").Assistant("it waits too short").End()
-	p.write(b, -1)
-	if err := daemon.CatchUp(t.Context(), p.opt); err != nil {
-		t.Fatal(err)
-	}
-	if !p.indexed(p.reader(), 2) {
-		t.Error("two messages take longer than a command has")
-	}
-}
-
 // A folder that the index can't be made in is told, and holds up nothing else.
 func TestASearchIndexThatCantBeMadeIsTold(t *testing.T) {
 	p := newPlace(t)
@@ -188,13 +173,7 @@ func TestASearchIndexThatCantBeMadeIsTold(t *testing.T) {
 // A stop while the index is being made is as quick as any other.
 func TestStopWhileTheSearchIndexIsMade(t *testing.T) {
 	p := newPlace(t)
-	for i := range 100 {
-		b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", i)})
-		for n := range 10 {
-			b.User(fmt.Sprint("question ", n)).Assistant(longAnswer(n)).End()
-		}
-		p.write(b, -1)
-	}
+	p.large()
 	stop := p.start()
 	p.until("the index has begun", func() bool { _, err := os.Stat(p.opt.Config.Search()); return err == nil })
 	begun := time.Now()
@@ -211,6 +190,18 @@ func TestStopWhileTheSearchIndexIsMade(t *testing.T) {
 	}
 	if !p.indexed(p.reader(), 2000) {
 		t.Error("the next run doesn't finish the index")
+	}
+}
+
+// large writes 2,000 messages that the index takes some seconds for.
+func (p *place) large() {
+	p.t.Helper()
+	for i := range 100 {
+		b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", i)})
+		for n := range 10 {
+			b.User(fmt.Sprint("question ", n)).Assistant(longAnswer(n)).End()
+		}
+		p.write(b, -1)
 	}
 }
 

@@ -3,14 +3,20 @@ package daemon
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
+	"github.com/session-migrator/session-migrator/store/search"
 )
 
 // indexerBeside is the indexer of a daemon whose disk has so much room.
@@ -92,5 +98,61 @@ func TestAnIndexThatFailsIsTriedAgain(t *testing.T) {
 	}
 	if n.pace.pause != lastPause || len(n.e.troubles.list()) != 1 {
 		t.Errorf("pause %v, troubles %v", n.pace.pause, n.e.troubles.list())
+	}
+}
+
+// A command that asks for something else makes one step of the index at least,
+// and the next goes on where it ended.
+func TestBoundedStepsOfTheIndexAddUp(t *testing.T) {
+	home, data := t.TempDir(), t.TempDir()
+	for i := range 5 {
+		b := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: fmt.Sprintf("019a0000-0000-7000-8000-%012d", i)})
+		for n := range 10 {
+			b.User(fmt.Sprint("question ", n)).Assistant(strings.Repeat(fmt.Sprintf("word%d ", n), 60_000)).End() // 400 kB: 20 MB in all
+		}
+		path := filepath.Join(home, filepath.FromSlash(b.Path()))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := start(t.Context(), Options{Config: config.Config{Home: data, CodexHomes: []string{home}}}, roleCommand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	tally := newTally(nil)
+	l, err := e.list(t.Context())
+	if err == nil {
+		err = e.catchUp(t.Context(), l, tally)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := int64(100)
+	for n := 1; ; n++ {
+		if err := e.indexFor(t.Context(), 1, tally); err != nil && !errors.Is(err, errEnough) {
+			t.Fatal(err)
+		}
+		x, err := search.OpenReader(t.Context(), e.opt.Config.Search())
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := x.Behind(t.Context(), e.db)
+		if err := errors.Join(err, x.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if left >= all || n == 1 && left == 0 {
+			t.Fatalf("step %d leaves %d of %d", n, left, all)
+		}
+		if all = left; all == 0 {
+			break
+		}
 	}
 }
