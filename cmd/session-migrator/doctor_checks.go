@@ -167,11 +167,8 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 		d.unreadCache(c, info, err)
 		return
 	}
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if f, err := os.Stat(c.DB() + suffix); err == nil && runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 {
-			d.warn("cache", "chmod 600 "+shellWord(c.DB()+suffix), "%s has mode %04o: other users may read it", c.DB()+suffix, f.Mode().Perm())
-		}
-	}
+	d.private("cache", c.DB())
+	d.private("search", c.Search())
 	d.ok("cache", "%s, %s, schema %d", c.DB(), size(db.Size()), schema)
 	if clean, err := db.Meta(ctx, "clean_shutdown"); err == nil && clean == "no" && !info.Running {
 		d.warn("last stop", "nothing to do: the next run looks the cache over first", "the last run did not end by itself")
@@ -181,6 +178,15 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 	d.backlog(ctx, db, info)
 	d.search(ctx, c, db, info)
 	d.clock(ctx, db)
+}
+
+// private looks whether other users may read a database.
+func (d *doctor) private(name, path string) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if f, err := os.Stat(path + suffix); err == nil && runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 {
+			d.warn(name, "chmod 600 "+shellWord(path+suffix), "%s has mode %04o: other users may read it", path+suffix, f.Mode().Perm())
+		}
+	}
 }
 
 // unreadCache says why the cache can't be asked. One that isn't there, or is
