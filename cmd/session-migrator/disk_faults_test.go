@@ -320,6 +320,12 @@ func TestFaultReadOnly(t *testing.T) {
 	if out := p.output("show", "latest"); !strings.Contains(out, "the newest answer") {
 		t.Errorf("show:\n%s", out)
 	}
+	if out := p.output("search", "newest answer"); !strings.Contains(out, "the newest answer") {
+		t.Errorf("search:\n%s", out)
+	}
+	if out := p.output("status"); strings.Contains(out, "search.db can't be asked") {
+		t.Errorf("status:\n%s", out)
+	}
 }
 
 // strace can fail calls for a while, as a quota does.

@@ -121,13 +121,17 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	}
 	q := url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {ms(readerBusy)}, "_stmt_cache_size": {"16"}}
 	if !x.writer {
-		if x.read, err = x.pool(q, readers); err != nil {
+		err := x.connectReader(ctx, q)
+		if !errors.Is(err, store.ErrFolder) || x.walled() {
 			return err
 		}
-		if err := x.identify(ctx, x.read); err != nil {
+		// A file system that can't be written has no room for the memory that
+		// readers of a WAL share. Without a WAL none is needed.
+		if err := x.disconnect(); err != nil {
 			return err
 		}
-		return x.all(ctx)
+		q.Set("immutable", "1")
+		return x.connectReader(ctx, q)
 	}
 	w := url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {ms(writerBusy)}, "_txlock": {"immediate"}, "_stmt_cache_size": {"16"}}
 	if x.db, err = x.pool(w, 1); err != nil {
@@ -141,6 +145,22 @@ func (x *Index) connect(ctx context.Context) (err error) {
 		return err
 	}
 	return x.all(ctx)
+}
+
+func (x *Index) connectReader(ctx context.Context, q url.Values) (err error) {
+	if x.read, err = x.pool(q, readers); err != nil {
+		return err
+	}
+	if err := x.identify(ctx, x.read); err != nil {
+		return err
+	}
+	return x.all(ctx)
+}
+
+// walled tells whether something may stand in the WAL.
+func (x *Index) walled() bool {
+	st, err := os.Stat(x.path + "-wal")
+	return err == nil && st.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // look looks at the file before SQLite does, and makes it with mode 0600.
