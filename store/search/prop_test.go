@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -110,6 +111,14 @@ func (w *world) reopen(path string) {
 	w.db = db
 }
 
+// damage changes an item behind the cache's back.
+func (w *world) damage(id int64) {
+	raw, err := sql.Open("sqlite3", w.db.Path()+"?_busy_timeout=5000")
+	w.check(err)
+	_, err = raw.ExecContext(w.t.Context(), "UPDATE item SET text='damaged' WHERE id=?", id)
+	w.check(errors.Join(err, raw.Close()))
+}
+
 // happen does one thing to the cache: one of the first few leaves it open.
 func (w *world) happen(few int) {
 	t := w.t
@@ -124,14 +133,21 @@ func (w *world) happen(few int) {
 		w.did = append(w.did, "rewrite")
 		w.ingest(w.id(), func(b *store.Batch) { b.NewGeneration = true })
 	case 4:
-		w.did = append(w.did, "mend")
-		w.check(w.db.Mend(t.Context(), w.id()))
+		w.did = append(w.did, "damage and mend")
+		id := w.id()
+		cp, err := w.db.Rollout(t.Context(), id)
+		w.check(err)
+		w.damage(cp.Row<<32 | cp.GenerationSeq + 1 + w.rnd.Int64N(8))
+		if few > 11 {
+			w.catchUp()
+		}
+		w.check(w.db.Mend(t.Context(), id))
 	case 5:
 		w.did = append(w.did, "drop")
 		cp, err := w.db.Rollout(t.Context(), w.id())
 		w.check(err)
 		w.check(w.db.Drop(t.Context(), cp.Row))
-	case 6:
+	case 6, 10, 11:
 		w.did = append(w.did, "copy")
 		w.check(w.db.Checkpoint(t.Context()))
 		b, err := os.ReadFile(w.db.Path())
@@ -139,7 +155,7 @@ func (w *world) happen(few int) {
 		to := filepath.Join(w.dir, fmt.Sprintf("copy-%d.db", len(w.copies)))
 		w.check(os.WriteFile(to, b, 0o600))
 		w.copies, w.copied = append(w.copies, to), append(w.copied, maps.Clone(w.read))
-	case 7:
+	case 7, 12, 13:
 		if len(w.copies) > 0 {
 			w.did = append(w.did, "put a copy back")
 			k := w.rnd.IntN(len(w.copies))
