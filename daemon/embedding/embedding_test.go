@@ -131,7 +131,7 @@ func (p *place) more(id, cwd string, facts transcript.Facts, first int64, texts 
 		it := transcript.Item{Role: transcript.RoleUser, Text: text, Seq: first + int64(i)}
 		it.Ordinal, it.Offset, it.Size, it.Key = it.Seq, it.Seq*100, 100, uint64(it.Seq)
 		b.Delta.Items = append(b.Delta.Items, it)
-		b.Counts = append(b.Counts, store.ItemCount{Hash: store.HashBody(it.Body())})
+		b.Counts = append(b.Counts, store.ItemCount{Hash: it.BodyHash()})
 	}
 	b.Cursor = store.Cursor{Offset: (first + int64(len(texts))) * 100, Line: first}
 	if err := p.db.Commit(p.t.Context(), b); err != nil {

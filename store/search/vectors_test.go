@@ -36,7 +36,9 @@ func unit(vs ...float64) []float32 {
 	return out
 }
 
-func hashOf(s string) Hash { return store.HashBody(s) }
+func hashOf(s string) Hash {
+	return Hash((&transcript.Item{Role: transcript.RoleUser, Text: s}).BodyHash())
+}
 
 // takeAll puts a vector for each item that is missing, made of its text.
 func takeAll(t testing.TB, v *Vectors, db *store.DB, model string, vector func(text string) []float32) (items int) {
