@@ -138,8 +138,9 @@ func (a args) within(name string, none, least, most int) (int, error) {
 
 // caller is what a client tells of who is calling.
 type caller struct {
-	thread string // Codex thread that the call comes from
-	model  string // the model it runs on, on Codex
+	thread    string // Codex thread that the call comes from
+	model     string // the model it runs on, on Codex
+	workspace string // the one folder it works in, if Codex names just one
 }
 
 // callerOf reads what Codex sends with every call.
@@ -154,5 +155,10 @@ func callerOf(meta map[string]any) caller {
 		c.thread = id
 	}
 	c.model, _ = turn["model"].(string)
+	if folders, ok := turn["workspaces"].(map[string]any); ok && len(folders) == 1 {
+		for folder := range folders {
+			c.workspace = folder
+		}
+	}
 	return c
 }

@@ -33,6 +33,9 @@ func (s *server) named(ctx context.Context, h *handle, c call) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if id, _, ok := splitSessionURI(arg); ok {
+		arg = id
+	}
 	switch arg {
 	case "":
 		return "", c.args.missing("session")
@@ -71,11 +74,12 @@ func (s *server) currentSession(ctx context.Context, h *handle, who caller) (str
 
 // latestSession is the newest of the workspace that isn't the caller itself.
 func (s *server) latestSession(ctx context.Context, h *handle, who caller) (string, error) {
-	id, err := h.db.Resolve(ctx, "latest", s.home(), who.thread)
+	in := s.home(ctx, h, who)
+	id, err := h.db.Resolve(ctx, "latest", in.key, who.thread)
 	if !errors.Is(err, store.ErrNotFound) {
 		return id, err
 	}
-	text := fmt.Sprintf("No session of workspace %q", s.homeShown())
+	text := fmt.Sprintf("No session of workspace %q", in.shown)
 	if s.workspace == "" {
 		newest, err := s.newest(ctx, h, who)
 		if err != nil {
@@ -92,20 +96,35 @@ func (s *server) latestSession(ctx context.Context, h *handle, who caller) (stri
 	return "", s.notYet(ctx, h, text+".")
 }
 
-// home is the key of the workspace that is meant when none is named.
-func (s *server) home() string {
-	if s.workspace != "" {
-		return s.workspace
-	}
-	return transcript.WorkspaceKey(s.deps.Cwd)
+// home is the workspace that is meant when none is named.
+type home struct {
+	key   string
+	shown string // as it may be shown
 }
 
-func (s *server) homeShown() string {
-	home := s.deps.Cwd
-	if s.workspace != "" {
-		home = s.deps.Workspace
+// home gives the only workspace there is, or that of the calling thread, or
+// what the client says it is in, or the folder it started the server in.
+func (s *server) home(ctx context.Context, h *handle, who caller) home {
+	switch {
+	case s.workspace != "":
+		return homeAt(s.deps.Workspace)
+	case who.thread != "":
+		// A server may serve threads of several folders: the app has one for all.
+		if t, err := h.db.Thread(ctx, who.thread); err == nil && t.Workspace != "" {
+			return home{t.Workspace, pipeline.RedactText(t.Cwd)}
+		}
 	}
-	return pipeline.RedactText(transcript.ShownPath(home))
+	if who.workspace != "" {
+		return homeAt(who.workspace)
+	}
+	if dir := s.env("CLAUDE_PROJECT_DIR"); dir != "" {
+		return homeAt(dir)
+	}
+	return homeAt(s.deps.Cwd)
+}
+
+func homeAt(folder string) home {
+	return home{transcript.WorkspaceKey(folder), pipeline.RedactText(transcript.ShownPath(folder))}
 }
 
 // newest names the newest thread that may be seen; empty if there is none.
@@ -198,13 +217,15 @@ func lookUp(p *pipeline.Pipeline, name string) (capacity.Model, error) {
 // freshness says how new an answer is.
 type freshness struct {
 	Fresh  bool   `json:"fresh"`
+	Read   int64  `json:"read_bytes"` // of the rollout, that the answer rests on
 	Behind int64  `json:"behind_bytes,omitempty"`
 	AsOf   string `json:"as_of,omitempty"` // of the newest line known
+	Age    string `json:"age,omitempty"`   // of that line: 40s, 3m, 5h, 12d
 	Note   string `json:"note,omitempty"`  // what to do if it is behind
 }
 
 func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness {
-	out := freshness{Fresh: f.Behind == 0, Behind: f.Behind, AsOf: stamp(f.LastItem)}
+	out := freshness{Fresh: f.Behind == 0, Read: f.Read, Behind: f.Behind, AsOf: stamp(f.LastItem), Age: s.age(f.LastItem)}
 	if f.Rederived && out.Fresh {
 		out.Note = "The cache disagreed with itself about this session: this was read from its rollout. The daemon repairs the cache."
 		return out
@@ -226,13 +247,35 @@ func (s *server) freshness(ctx context.Context, f pipeline.Freshness) freshness 
 
 // text is the word for a header.
 func (f freshness) text() string {
-	switch {
-	case f.Fresh && f.Note != "":
-		return "fresh. " + f.Note
-	case f.Fresh:
-		return "fresh"
+	facts := bytesText(f.Read) + " read"
+	if f.AsOf != "" {
+		facts += ", newest line " + f.AsOf + ", " + f.Age + " old"
 	}
-	return f.Note
+	if !f.Fresh {
+		return f.Note + " (" + facts + ")"
+	}
+	if f.Note != "" {
+		facts += ". " + f.Note
+	}
+	return "fresh: " + facts
+}
+
+// age is how long ago t was, in the largest unit that fits; empty if t isn't
+// known.
+func (s *server) age(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := max(0, s.now().Sub(t))
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + "d"
 }
 
 func (s *server) daemon(ctx context.Context) DaemonStatus {

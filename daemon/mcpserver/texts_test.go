@@ -12,7 +12,7 @@ import (
 )
 
 func serverBeside(running bool) *server {
-	return &server{deps: Deps{Status: func(context.Context) (DaemonStatus, error) { return DaemonStatus{Running: running}, nil }}}
+	return &server{now: time.Now, deps: Deps{Status: func(context.Context) (DaemonStatus, error) { return DaemonStatus{Running: running}, nil }}}
 }
 
 // A time that isn't known is left out of the sentence.

@@ -27,7 +27,7 @@ func getMigrationDecision() *tool {
 			`"reserve_tokens":{"type":"integer"},"kept_messages":{"type":"integer"},"omitted_messages":{"type":"integer"},"result_tokens":{"type":"integer"},` +
 			`"token_count":{"type":"string","enum":["exact","estimate"]},"encoding":{"type":"string"},"window_source":{"type":"string"},"confidence":{"type":"string"},` +
 			`"computed_at":{"type":"string"},"decisions":{"type":"array","items":{"type":"object"}},` +
-			`"fresh":{"type":"boolean"},"behind_bytes":{"type":"integer"},"as_of":{"type":"string"},"note":{"type":"string"}},"required":["session_id","fresh"]}`,
+			`"memory_uri":{"type":"string"},"fresh":{"type":"boolean"},"read_bytes":{"type":"integer"},"behind_bytes":{"type":"integer"},"as_of":{"type":"string"},"age":{"type":"string"},"note":{"type":"string"}},"required":["session_id","fresh"]}`,
 		run: runGetMigrationDecision,
 	}
 }
@@ -59,6 +59,7 @@ type decisionAnswer struct {
 	Title     string `json:"title"`
 	*verdict
 	Decisions []verdict `json:"decisions,omitempty"`
+	MemoryURI string    `json:"memory_uri"`
 	freshness
 }
 
@@ -109,7 +110,7 @@ func runGetMigrationDecision(ctx context.Context, s *server, c call) (result, er
 		}
 		t, fresh = v.Thread, v.Fresh
 	}
-	out := decisionAnswer{SessionID: t.ID, Title: titleOf(t.Title), freshness: s.freshness(ctx, fresh)}
+	out := decisionAnswer{SessionID: t.ID, Title: titleOf(t.Title), MemoryURI: memoryURI(t.ID), freshness: s.freshness(ctx, fresh)}
 	if target == "all" {
 		out.Decisions, err = s.everyVerdict(ctx, h, &t, reserve)
 	} else {

@@ -41,6 +41,9 @@ type original struct {
 }
 
 func parseOriginal(text string) (original, error) {
+	if ref, ok := refOfURI(text); ok {
+		text = ref
+	}
 	ref := strings.Trim(text, " \t\r\n`'\",;:()[]{}<>⟦⟧")
 	if refTurns.MatchString(ref) {
 		return original{ref: ref, whole: ref, turns: true}, nil
@@ -135,13 +138,7 @@ func (s *server) originalDocument(ctx context.Context, h *handle, o original, th
 			}
 		}
 		total += m.Tokens
-		b.WriteString(originalHeading(&m, len(body)) + "\n")
-		fence := fenceFor(body)
-		b.WriteString(fence + "\n" + body)
-		if !strings.HasSuffix(body, "\n") {
-			b.WriteByte('\n')
-		}
-		b.WriteString(fence + "\n\n")
+		writeOriginal(&b, &m, body, len(body))
 	}
 	d.body = []byte(b.String())
 	if len(ms) == 1 {
@@ -153,6 +150,17 @@ func (s *server) originalDocument(ctx context.Context, h *handle, o original, th
 		d.labels = append(d.labels, grouped(total)+" tokens")
 	}
 	return d, nil
+}
+
+// writeOriginal writes a body of size bytes, or what is shown of it, below a
+// heading and in a fence of its own.
+func writeOriginal(b *strings.Builder, m *transcript.Message, shown string, size int) {
+	fence := fenceFor(shown)
+	b.WriteString(originalHeading(m, size) + "\n" + fence + "\n" + shown)
+	if !strings.HasSuffix(shown, "\n") {
+		b.WriteByte('\n')
+	}
+	b.WriteString(fence + "\n\n")
 }
 
 func bytesOf(body string, o original) (string, error) {

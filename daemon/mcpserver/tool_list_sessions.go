@@ -26,7 +26,7 @@ func listSessions() *tool {
 			`"cursor":{"type":"string"}},"additionalProperties":false}`,
 		output: `{"type":"object","properties":{` +
 			`"sessions":{"type":"array","items":{"type":"object","properties":{"session_id":{"type":"string"},"title":{"type":"string"},"workspace":{"type":"string"},` +
-			`"updated":{"type":"string"},"tokens":{"type":"integer"},"turns":{"type":"integer"},"model":{"type":"string"},` +
+			`"updated":{"type":"string"},"age":{"type":"string"},"behind_bytes":{"type":"integer"},"tokens":{"type":"integer"},"turns":{"type":"integer"},"model":{"type":"string"},` +
 			`"state":{"type":"string","enum":["live","idle","archived"]},"decision":{"type":"string"}},"required":["session_id","title","workspace","updated","tokens","turns","model","state"]}},` +
 			`"total":{"type":"integer"},"next_cursor":{"type":"string"},"note":{"type":"string"}},"required":["sessions","total"]}`,
 		run: runListSessions,
@@ -38,7 +38,9 @@ type sessionRow struct {
 	Title     string `json:"title"`
 	Workspace string `json:"workspace"`
 	Updated   string `json:"updated"`
-	Tokens    int64  `json:"tokens"` // o200k_base
+	Age       string `json:"age,omitempty"`
+	Behind    int64  `json:"behind_bytes,omitempty"` // of the rollout, not in the row
+	Tokens    int64  `json:"tokens"`                 // o200k_base
 	Turns     int    `json:"turns"`
 	Model     string `json:"model"`
 	State     string `json:"state"`
@@ -73,7 +75,7 @@ func runListSessions(ctx context.Context, s *server, c call) (result, error) {
 		return result{}, err
 	}
 	defer release()
-	cur, err := s.listCursor(c)
+	cur, err := s.listCursor(ctx, h, c)
 	if err != nil {
 		return result{}, err
 	}
@@ -109,12 +111,17 @@ func runListSessions(ctx context.Context, s *server, c call) (result, error) {
 		}
 		out.Next = encodeCursor(next)
 	}
+	behind := false
 	for i := range threads {
 		row, err := s.sessionRow(ctx, h, &threads[i], cur.Target)
 		if err != nil {
 			return result{}, err
 		}
 		out.Sessions = append(out.Sessions, row)
+		behind = behind || row.Behind > 0
+	}
+	if behind && !s.daemon(ctx).Running {
+		out.Note = "Rows with behind_bytes are older than their session: the daemon is not running. `session-migrator run`. Other tools read what is missing."
 	}
 	if total == 0 {
 		out.Note, err = s.elsewhere(ctx, h, cur.Workspace)
@@ -147,7 +154,7 @@ func sameInstant(threads []transcript.Thread, ns int64) (n int) {
 }
 
 // listCursor reads what to list: from the cursor if there is one.
-func (s *server) listCursor(c call) (listCursor, error) {
+func (s *server) listCursor(ctx context.Context, h *handle, c call) (listCursor, error) {
 	cur := listCursor{}
 	text, err := c.args.text("cursor")
 	if err != nil {
@@ -165,7 +172,7 @@ func (s *server) listCursor(c call) (listCursor, error) {
 		}
 		return cur, nil
 	}
-	if cur.Workspace, err = s.workspaceArg(c); err != nil {
+	if cur.Workspace, err = s.workspaceArg(ctx, h, c); err != nil {
 		return cur, err
 	}
 	if cur.Since, err = s.sinceArg(c); err != nil {
@@ -176,20 +183,20 @@ func (s *server) listCursor(c call) (listCursor, error) {
 }
 
 // workspaceArg gives the key of the workspace asked for; empty: all.
-func (s *server) workspaceArg(c call) (string, error) {
+func (s *server) workspaceArg(ctx context.Context, h *handle, c call) (string, error) {
 	w, err := c.args.text("workspace")
 	if err != nil {
 		return "", err
 	}
 	if s.workspace != "" {
 		if w != "" && w != "all" && transcript.WorkspaceKey(w) != s.workspace {
-			return "", advise("This server answers from workspace %q only.", s.homeShown())
+			return "", advise("This server answers from workspace %q only.", homeAt(s.deps.Workspace).shown)
 		}
 		return s.workspace, nil
 	}
 	switch w {
 	case "":
-		return s.home(), nil
+		return s.home(ctx, h, c.caller).key, nil
 	case "all":
 		return "", nil
 	}
@@ -197,7 +204,7 @@ func (s *server) workspaceArg(c call) (string, error) {
 }
 
 func (s *server) sessionRow(ctx context.Context, h *handle, t *transcript.Thread, target string) (sessionRow, error) {
-	row := sessionRow{SessionID: t.ID, Title: titleOf(t.Title), Workspace: pipeline.RedactText(t.Cwd), Updated: stamp(t.Updated),
+	row := sessionRow{SessionID: t.ID, Title: titleOf(t.Title), Workspace: pipeline.RedactText(t.Cwd), Updated: stamp(t.Updated), Age: s.age(t.Updated),
 		Tokens: t.Tokens["o200k_base"], Turns: t.Turns, Model: pipeline.RedactText(t.Model), State: "idle"}
 	switch {
 	case t.Archived:
@@ -205,6 +212,11 @@ func (s *server) sessionRow(ctx context.Context, h *handle, t *transcript.Thread
 	case (t.State == transcript.StateRunning || t.State == transcript.StateUnanswered) && s.now().Sub(t.Updated) < liveFor:
 		row.State = "live"
 	}
+	fresh, err := h.pipe.Freshness(ctx, t)
+	if err != nil {
+		return row, err
+	}
+	row.Behind = fresh.Behind
 	if target == "" {
 		return row, nil
 	}

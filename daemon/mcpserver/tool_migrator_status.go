@@ -60,7 +60,7 @@ func runMigratorStatus(ctx context.Context, s *server, _ call) (result, error) {
 		out.Note = "The daemon is not running: `session-migrator run`. Answers stay right as long as little was added since it ran."
 	}
 	if s.workspace != "" {
-		out.Workspace = s.homeShown()
+		out.Workspace = homeAt(s.deps.Workspace).shown
 	}
 	h, release, err := s.cache.use(ctx)
 	if errors.Is(err, store.ErrBusy) {
