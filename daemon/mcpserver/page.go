@@ -25,7 +25,7 @@ const (
 	minPageBytes   = 2_000
 	maxPageBytes   = 200_000
 	// frameBytes is what stands around a page's text at most.
-	frameBytes = 1_200
+	frameBytes = 1_500
 	// pageTokens bounds a page of a size that the caller didn't ask for:
 	// clients refuse answers of 25,000 tokens.
 	pageTokens = 18_000
@@ -44,6 +44,7 @@ type document struct {
 	shape   shape
 	session string // thread id; empty for what isn't a session's
 	through int64  // thread position that the body goes up to
+	last    mark   // the newest message of the session then
 }
 
 func (d *document) hash() string {
@@ -64,6 +65,8 @@ type cursor struct {
 	Bytes   int    `json:"b"`           // of a page
 	Default bool   `json:"d,omitempty"` // Bytes wasn't asked for
 	Through int64  `json:"q,omitempty"`
+	New     bool   `json:"n,omitempty"` // of what was added behind Since alone
+	Since   mark   `json:"a,omitzero"`
 }
 
 func encodeCursor(v any) string {
@@ -96,7 +99,7 @@ func (s *server) firstPage(p *pipeline.Pipeline, c call) (cursor, error) {
 		if err := decodeCursor(text, &cur); err != nil {
 			return cur, err
 		}
-		if cur.Tool != c.tool.name || cur.Offset < 0 || cur.Hash == "" || cur.Bytes < minPageBytes || cur.Bytes > maxPageBytes {
+		if cur.Tool != c.tool.name || cur.Offset < 0 || cur.Hash == "" && !cur.New || cur.Bytes < minPageBytes || cur.Bytes > maxPageBytes {
 			return cur, errCursor
 		}
 		return cur, nil
@@ -133,12 +136,15 @@ func (s *server) page(ctx context.Context, p *pipeline.Pipeline, d *document, cu
 	head := append([]string{d.name}, d.labels...)
 	head = append(head, fmt.Sprintf("page %d/%d", cur.Page, pages), fresh)
 	foot := fmt.Sprintf("page %d/%d, the last", cur.Page, pages)
+	if end == len(d.body) && d.last != (mark{}) {
+		head = append(head, "new="+d.newCursor(cur))
+	}
 	if end < len(d.body) {
 		next := cur
 		next.Offset, next.Page, next.Hash, next.Through = end, cur.Page+1, d.hash(), d.through
 		text := encodeCursor(next)
 		head = append(head, "next_cursor="+text)
-		foot = fmt.Sprintf("page %d/%d, go on with next_cursor above", cur.Page, pages)
+		foot = fmt.Sprintf("page %d/%d, go on: %s with next_cursor above as cursor", cur.Page, pages, cur.Tool)
 	}
 	return result{text: framed(strings.Join(head, " · "), d.remark, repaired(d.body, cur.Offset, end, d.shape), foot)}, nil
 }

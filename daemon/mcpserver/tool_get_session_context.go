@@ -11,7 +11,7 @@ import (
 func getSessionContext() *tool {
 	return &tool{
 		name: "get_session_context", title: "Get session context",
-		description: "Get a session's text to continue from, as pages. memory: what matters, short. handoff: all of it if target_model can take it, else the most valuable part. messages: every message, as JSON lines. summary: shortest. Follow next_cursor.",
+		description: "Get a session's text to continue from, as pages. memory: what matters, short. handoff: all of it if target_model can take it, else the most valuable part. messages: every message, as JSON lines. summary: shortest. Follow next_cursor; the last page's new= as cursor later gives only what was added since.",
 		search:      "get context memory handoff to continue resume a codex session",
 		paged:       true,
 		params:      []param{sessionParam, targetParam, {name: "format"}, bytesParam, cursorParam},
@@ -47,7 +47,10 @@ func runGetSessionContext(ctx context.Context, s *server, c call) (result, error
 	if err != nil {
 		return result{}, err
 	}
-	if cur.Hash != "" {
+	switch {
+	case cur.New && cur.Hash == "":
+		return s.newContext(ctx, h, id, cur)
+	case cur.Hash != "":
 		return s.furtherContext(ctx, h, id, cur)
 	}
 	if cur.Target, err = s.target(h.pipe, c, false); err != nil {
@@ -111,7 +114,7 @@ func (s *server) furtherContext(ctx context.Context, h *handle, id string, cur c
 	}
 	fresh := s.freshness(ctx, f).text()
 	if t.LastSeq > d.through || t.LastSeq == d.through && f.Behind > 0 {
-		fresh = "this session grew since page 1: for the new turns start again without cursor"
+		fresh = "this session grew since page 1: new= on the last page gives the new turns"
 	}
 	return s.page(ctx, h.pipe, d, cur, fresh)
 }
@@ -122,7 +125,7 @@ func (s *server) contextAgain(ctx context.Context, p *pipeline.Pipeline, id stri
 	if err != nil {
 		return nil, err
 	}
-	if cur.Kind == "messages" {
+	if cur.Kind == "messages" || cur.New {
 		// What was added stands behind what was there.
 		n := len(v.Messages)
 		for n > 0 && v.Messages[n-1].Position > cur.Through {
@@ -130,6 +133,11 @@ func (s *server) contextAgain(ctx context.Context, p *pipeline.Pipeline, id stri
 		}
 		v.Messages = v.Messages[:n]
 		v.Thread.LastSeq = min(v.Thread.LastSeq, cur.Through)
+	}
+	if cur.New {
+		if v.Messages, err = behind(v.Messages, cur.Since); err != nil {
+			return nil, err
+		}
 	}
 	if cur.Target != "" {
 		if _, err := lookUp(p, cur.Target); err != nil {
@@ -149,7 +157,10 @@ func (s *server) contextAgain(ctx context.Context, p *pipeline.Pipeline, id stri
 // contextDocument makes the text of a session in the cursor's format.
 func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pipeline.View, cur cursor) (*document, error) {
 	d := &document{name: "session " + v.Thread.ID, session: v.Thread.ID, through: v.Thread.LastSeq, shape: shapeMarkdown,
-		labels: []string{fmt.Sprintf("%q", titleOf(v.Thread.Title))}}
+		labels: []string{fmt.Sprintf("%q", titleOf(v.Thread.Title))}, last: markOf(v.Messages)}
+	if cur.New {
+		return d, d.added(v.Messages, cur)
+	}
 	var dec decide.Decision
 	if cur.Target != "" {
 		dec = p.Decide(v.Thread, cur.Target, decide.Options{})
