@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -61,6 +62,7 @@ type DB struct {
 	sql    *sql.DB // writes; of a reader the same as read
 	read   *sql.DB
 	path   string
+	dsn    string
 	file   os.FileInfo // of path when it was opened
 	wal    os.FileInfo // the same of a writer's WAL
 	size   int64       // of the file, never shrinking; of the one who asks Replaced
@@ -68,6 +70,9 @@ type DB struct {
 	fresh  bool // made by Open
 	ladder ladder
 	now    func() time.Time
+
+	watching sync.Mutex // guards watch
+	watch    *sql.DB    // the one connection that DataVersion asks; nil before
 }
 
 // Open opens the cache at path for writing, creating or migrating it. The
@@ -255,7 +260,7 @@ func connect(path string, q url.Values, conns int) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open cache: %w", err), s.Close())
 	}
-	return &DB{sql: s, read: s, path: path, file: st, now: time.Now}, nil
+	return &DB{sql: s, read: s, path: path, dsn: dsn, file: st, now: time.Now}, nil
 }
 
 // identify gives the schema of the file and refuses files that aren't ours.
@@ -327,12 +332,12 @@ func (db *DB) readable(ctx context.Context) error {
 
 // Close closes the cache. A writer leaves a short WAL behind.
 func (db *DB) Close() error {
+	err := db.unwatch()
 	if !db.writer {
-		return db.sql.Close()
+		return errors.Join(err, db.sql.Close())
 	}
-	var err error
 	if db.read != db.sql {
-		err = db.read.Close()
+		err = errors.Join(err, db.read.Close())
 	}
 	// Best effort: a reader's snapshot may hold the WAL, the next start tries again.
 	_ = db.Checkpoint(context.Background())
