@@ -14,7 +14,10 @@
 //	    out twice, structured and as the same JSON in text, because clients show
 //	    their model only one of them.
 //
+// Resources and prompts give out what tools say. Who follows a resource is told
+// of changes by a watcher that looks at the cache while somebody listens.
+//
 // Nothing is ever written: not to the cache, not to a rollout. Only transport.go,
-// sdk.go and serve.go know the SDK; tools are functions from arguments to a
-// result.
+// line.go, serve.go and the files sdk*.go know the SDK; tools are functions from
+// arguments to a result.
 package mcpserver

@@ -94,13 +94,15 @@ func Serve(ctx context.Context, d Deps, in io.Reader, out io.Writer) error {
 	s := newServer(d)
 	defer s.close()
 	t := newTransport(in, out, s.log)
+	w := newWatcher(s, t.notify)
 	// The calls' contexts must not end with ctx: they get their grace.
-	session, err := newSDK(s).Connect(context.WithoutCancel(ctx), t, nil)
+	session, err := newSDK(s, w).Connect(context.WithoutCancel(ctx), t, nil)
 	if err != nil {
 		return fmt.Errorf("start the protocol: %w", err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- session.Wait() }()
+	defer w.start(ctx)()
 
 	ended := ctx.Done()
 	for {

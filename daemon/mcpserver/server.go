@@ -128,35 +128,52 @@ const (
 )
 
 // call runs a tool. Whatever goes wrong becomes text that says what to do next.
-func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, meta map[string]any) result {
+func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, who caller) result {
+	r, err := s.ask(ctx, t, raw, who)
+	if err != nil {
+		return result{text: s.told(ctx, t.name, err), failed: true}
+	}
+	return r
+}
+
+// ask runs a tool, more than once if the cache is busy.
+func (s *server) ask(ctx context.Context, t *tool, raw json.RawMessage, who caller) (result, error) {
 	a, err := parseArgs(t, raw)
 	if err != nil {
-		return s.failure(ctx, t, err)
+		return result{}, err
 	}
-	c := call{tool: t, args: a, caller: callerOf(meta)}
+	c := call{tool: t, args: a, caller: who}
 	for try := 1; ; try++ {
 		r, err := t.run(ctx, s, c)
-		if err == nil {
-			return r
-		}
 		if !errors.Is(err, store.ErrBusy) || try == busyTries {
-			return s.failure(ctx, t, err)
+			return r, err
 		}
 		select {
 		case <-ctx.Done():
-			return s.failure(ctx, t, ctx.Err())
+			return result{}, ctx.Err()
 		case <-time.After(busyPause):
 		}
 	}
 }
 
-func (s *server) failure(ctx context.Context, t *tool, err error) result {
+// told gives the text of an error, and tells whom else it concerns.
+func (s *server) told(ctx context.Context, what string, err error) string {
 	if errors.Is(err, store.ErrDamaged) && s.deps.Damaged != nil {
 		s.deps.Damaged(err)
 	}
 	text, ours := s.explain(ctx, err)
 	if ours {
-		s.log.Error("tool failed", "tool", t.name, "err", err)
+		s.log.Error("request failed", "method", what, "err", err)
 	}
-	return result{text: text, failed: true}
+	return text
+}
+
+// tool finds a tool that there is.
+func (s *server) tool(name string) *tool {
+	for _, t := range s.tools {
+		if t.name == name {
+			return t
+		}
+	}
+	panic("bug: no tool " + name)
 }

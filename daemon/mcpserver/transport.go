@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -128,10 +129,39 @@ func (t *transport) accept(l rawLine) (jsonrpc.Message, []byte) {
 	case "initialize":
 		t.initialized = true
 	case "subscriptions/listen": // stays open for as long as the client does
+		req.Params = withListenID(req.Params, req.ID)
 		return msg, nil
 	}
 	t.pending[req.ID.Raw()] = struct{}{}
 	return msg, nil
+}
+
+// withListenID puts the id of a request among what it says of itself: the SDK
+// hands on no id, and notices must name it.
+func withListenID(params json.RawMessage, id jsonrpc.ID) json.RawMessage {
+	var all, meta map[string]any
+	if json.Unmarshal(params, &all) != nil || all == nil {
+		return params // the SDK refuses it
+	}
+	if meta, _ = all["_meta"].(map[string]any); meta == nil {
+		return params
+	}
+	meta[listenID] = id.Raw()
+	out, err := json.Marshal(all)
+	if err != nil {
+		return params
+	}
+	return out
+}
+
+// notify writes a notice.
+func (t *transport) notify(n notice) {
+	line, err := n.line()
+	if err != nil {
+		t.log.Error("write a notice", "err", err)
+		return
+	}
+	_ = t.put(line) // put halts where the client is gone
 }
 
 // end waits until every call has its answer or the grace is over.
