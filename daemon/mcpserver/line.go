@@ -182,13 +182,20 @@ func (e *envelope) usableID() json.RawMessage {
 	return nil
 }
 
-// echoID is an id that can't be used but shown to whom it may help.
+// echoID is an id that can't be used but shown to whom it may help: a number
+// that a client can read.
 func (e *envelope) echoID() json.RawMessage {
-	if c := e.ID[0]; c == '-' || '0' <= c && c <= '9' {
-		return e.ID
+	if c := e.ID[0]; c != '-' && (c < '0' || c > '9') {
+		return nil
 	}
-	return nil
+	if _, err := strconv.ParseFloat(string(e.ID), 64); err != nil || len(e.ID) > maxEchoed {
+		return nil
+	}
+	return e.ID
 }
+
+// maxEchoed is the length of the longest number that is shown again.
+const maxEchoed = 40
 
 // firstModern is the first revision without a handshake.
 const firstModern = "2026-07-28"

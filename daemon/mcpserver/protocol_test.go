@@ -96,6 +96,8 @@ func TestSurvivesMalformedInput(t *testing.T) {
 		{"null id", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, -32600, nil},
 		{"fractional id", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, -32600, 1.5},
 		{"id beyond a float", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, -32600, 9007199254740993.0},
+		{"id beyond any number", `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`, -32600, nil},
+		{"id of many digits", `{"jsonrpc":"2.0","id":` + strings.Repeat("9", 300) + `,"method":"ping"}`, -32600, nil},
 		{"object id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, -32600, nil},
 		{"zero id", `{"jsonrpc":"2.0","id":0,"method":"ping"}`, 1, 0.0},
 		{"negative id", `{"jsonrpc":"2.0","id":-3,"method":"ping"}`, 1, -3.0},
