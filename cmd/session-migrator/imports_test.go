@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"pipeline/capacity/gen":  {},
 	"daemon/reliability":     {},
 	"daemon/reliability/gen": {"daemon/reliability"},
+	"install/plugin/gen":     {},
 }
 
 // confined is which packages alone may use an outside module.
