@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -151,5 +152,61 @@ func TestAnswersSayHowFreshTheyAre(t *testing.T) {
 	c.data("list_sessions", `{}`, &list)
 	if list.Sessions[0].Behind == 0 || !strings.Contains(list.Note, "the daemon is not running") {
 		t.Errorf("list of a session that went on %+v", list)
+	}
+}
+
+// What is told of a tail that isn't committed can be fetched as a whole.
+func TestOriginalsOfWhatIsNotCommittedYet(t *testing.T) {
+	r := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: projID, Start: at(3)}).User("one").Assistant("two").End()
+	w := newWorld(t, r)
+	c := legacy(t, w.deps())
+	cursor := newOf(t, c.good("get_session_context", `{"session":"latest"}`).text())
+	output := strings.Repeat("a line of output\n", 200)
+	w.write(r.User("three").Call("exec_command", `{"cmd":"x"}`, output).Assistant("four").End())
+	_, quoted, _ := pageOf(t, c.good("get_session_context", `{"cursor":"`+cursor+`"}`).text())
+	ref := regexp.MustCompile(`left out: (om_[0-9a-f]{8}\.\d+)`).FindStringSubmatch(quoted)
+	if ref == nil {
+		t.Fatalf("no ref in %s", quoted)
+	}
+	if text := c.good("get_omitted_original", `{"ref":"`+ref[1]+`"}`).text(); !strings.Contains(text, output) {
+		t.Errorf("%s: %s", ref[1], text)
+	}
+	text := c.good("get_omitted_original", `{"session":"latest","ref":"t1-t2"}`).text()
+	if !strings.Contains(text, "two") || !strings.Contains(text, "four") {
+		t.Errorf("t1-t2: %s", text)
+	}
+	c.refused("get_omitted_original", `{"session":"latest","ref":"t3"}`, "no turn t3")
+	d := w.deps()
+	d.Workspace = "/srv/secret-project"
+	legacy(t, d).refused("get_omitted_original", `{"ref":"`+ref[1]+`"}`, "Nothing in the cache answers")
+}
+
+// A program that is newer than the server may change the cache's form below it.
+func TestCacheOfANewerProgram(t *testing.T) {
+	w := projects(t)
+	c := legacy(t, w.deps())
+	c.good("list_sessions", `{}`)
+	db, err := sql.Open("sqlite3", "file:"+w.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, change := range []string{"PRAGMA user_version=999", "INSERT INTO meta VALUES('min_reader','999') ON CONFLICT DO UPDATE SET value='999'"} {
+		if _, err := db.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const what = "The cache was written by a newer session-migrator (schema 999); this server is 1.2.3 (reads up to "
+	for _, c := range []*client{c, legacy(t, w.deps())} {
+		c.refused("list_sessions", `{}`, what, "Reconnect this MCP server or restart the agent")
+		c.missing("migrator://session/latest/memory.md", -32603, what)
+		if list, _ := c.resources("resources/list"); len(list) != 3 {
+			t.Errorf("listed %+v", list)
+		}
+		var s struct{ Cache string }
+		if c.data("migrator_status", `{}`, &s); !strings.Contains(s.Cache, what) {
+			t.Errorf("status %s", s.Cache)
+		}
+		c.good("model_context_window", `{"model":"gpt-5.5"}`)
 	}
 }

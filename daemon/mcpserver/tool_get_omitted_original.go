@@ -113,7 +113,7 @@ func runGetOmittedOriginal(ctx context.Context, s *server, c call) (result, erro
 // redacted text: that is what refs were made on, and no half of a secret gets
 // out.
 func (s *server) originalDocument(ctx context.Context, h *handle, o original, thread string) (*document, error) {
-	ms, err := h.pipe.Original(ctx, o.whole, thread, s.workspace)
+	ms, err := s.original(ctx, h, o, thread)
 	if errors.Is(err, store.ErrNotFound) {
 		if o.turns {
 			return nil, advise("Session %s has no turn %s. get_session_context shows what it has.", thread, o.ref)
@@ -150,6 +150,59 @@ func (s *server) originalDocument(ctx context.Context, h *handle, o original, th
 		d.labels = append(d.labels, grouped(total)+" tokens")
 	}
 	return d, nil
+}
+
+// original gives the messages behind a ref, also those that the daemon hasn't
+// committed yet: texts that were read through name them.
+func (s *server) original(ctx context.Context, h *handle, o original, thread string) ([]transcript.Message, error) {
+	ms, err := h.pipe.Original(ctx, o.whole, thread, s.workspace)
+	if err != nil && !errors.Is(err, store.ErrNotFound) || err == nil && !o.turns {
+		return ms, err
+	}
+	if !o.turns {
+		// A session's first rollout ends as the session does.
+		id8, _, _ := strings.Cut(strings.TrimPrefix(o.whole, "om_"), ".")
+		id, unknown := h.db.Resolve(ctx, id8, s.workspace, "")
+		if unknown != nil {
+			return nil, err
+		}
+		thread = id
+	}
+	t, failed := h.db.Thread(ctx, thread)
+	if failed != nil {
+		return nil, failed
+	}
+	if f, failed := h.pipe.Freshness(ctx, &t); failed != nil || f.Behind == 0 {
+		return ms, errors.Join(err, failed)
+	}
+	v, failed := h.pipe.View(ctx, thread)
+	if failed != nil {
+		return nil, failed
+	}
+	var out []transcript.Message
+	for _, m := range v.Messages {
+		if o.names(&m) {
+			out = append(out, m)
+		}
+	}
+	if len(out) == 0 {
+		return ms, err
+	}
+	return out, nil
+}
+
+// names tells whether a message is one of those that the ref names.
+func (o *original) names(m *transcript.Message) bool {
+	if !o.turns {
+		return m.Ref == o.whole
+	}
+	first, last, ok := strings.Cut(o.whole, "-")
+	if !ok {
+		last = first
+	}
+	from, _ := strconv.Atoi(first[1:]) // digits that fit, by the shape
+	to, _ := strconv.Atoi(last[1:])
+	return from <= m.ThreadTurn && m.ThreadTurn <= to
 }
 
 // writeOriginal writes a body of size bytes, or what is shown of it, below a
