@@ -153,6 +153,15 @@ func TestListChangesAreToldAtMostEveryHalfMinute(t *testing.T) {
 		if got := l.after(40 * time.Second); got != "90s <nil> resources/list_changed " {
 			t.Errorf("a new session: %s", got)
 		}
+		// Looked at every second for another reason, and told no sooner.
+		l.ask("resources/subscribe", map[string]any{"uri": "migrator://models"})
+		for i := range 3 {
+			say(w, fmt.Sprintf("019c0000-0000-7000-8000-00000000000%d", i), "new")
+			time.Sleep(2 * time.Second)
+		}
+		if got := l.after(60 * time.Second); got != "120s <nil> resources/list_changed " {
+			t.Errorf("three new sessions: %s", got)
+		}
 	})
 }
 
