@@ -159,7 +159,7 @@ func (s *server) subscribe(w *watcher) func(context.Context, *mcp.SubscribeReque
 
 func unsubscribe(w *watcher) func(context.Context, *mcp.UnsubscribeRequest) error {
 	return func(_ context.Context, req *mcp.UnsubscribeRequest) error {
-		w.unsubscribe(legacyStream, req.Params.URI)
+		w.unsubscribe(req.Params.URI)
 		return nil
 	}
 }

@@ -155,11 +155,11 @@ func (w *watcher) stream(key string) *listener {
 	return l
 }
 
-// unsubscribe takes an address from a stream.
-func (w *watcher) unsubscribe(stream, uri string) {
+// unsubscribe takes an address from the stream of the old era.
+func (w *watcher) unsubscribe(uri string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if l := w.listeners[stream]; l != nil {
+	if l := w.listeners[legacyStream]; l != nil {
 		delete(l.uris, uri)
 	}
 	w.forget()
