@@ -29,7 +29,7 @@ const (
 // batch is what goes out, and then in, together.
 type batch struct {
 	ask     []meaning.Passage // without a vector yet, each once
-	asked   map[search.Hash]bool
+	asked   map[transcript.Hash]bool
 	taken   []search.Taken
 	items   int
 	threads map[string]bool // that ask is of
@@ -181,7 +181,7 @@ func (w *Worker) item(ctx context.Context, b *batch, m *transcript.Message, thre
 		b.at(row, mark).Through = through
 	}
 	if b.asked == nil {
-		b.asked, b.threads = map[search.Hash]bool{}, map[string]bool{}
+		b.asked, b.threads = map[transcript.Hash]bool{}, map[string]bool{}
 	}
 	for _, p := range ask {
 		if !b.asked[p.Hash] {
@@ -205,7 +205,7 @@ func (w *Worker) flush(ctx context.Context, b *batch) error {
 			thread = id
 		}
 	}
-	vectors := map[search.Hash][]float32{}
+	vectors := map[transcript.Hash][]float32{}
 	for rest := b.ask; len(rest) > 0; {
 		n := min(len(rest), w.from.Batch())
 		if err := w.vectorsOf(ctx, rest[:n], thread, vectors); err != nil {
@@ -231,7 +231,7 @@ const probe = "session-migrator"
 
 // vectorsOf adds the vectors of passages to out. Of a request that the source
 // doesn't take it finds out which passages are to blame: they get nil.
-func (w *Worker) vectorsOf(ctx context.Context, ps []meaning.Passage, thread string, out map[search.Hash][]float32) error {
+func (w *Worker) vectorsOf(ctx context.Context, ps []meaning.Passage, thread string, out map[transcript.Hash][]float32) error {
 	texts := make([]string, len(ps))
 	for i, p := range ps {
 		texts[i] = p.Text

@@ -168,7 +168,7 @@ func (s *server) searchCursor(ctx context.Context, h *handle, c call) (searchCur
 	if n := len([]rune(cur.Query)); n > maxQuery {
 		return cur, advise("The query has %s characters, the limit is %s. Give the words to look for.", grouped(n), grouped(maxQuery))
 	}
-	if cur.Workspace, err = s.searchedWorkspace(c); err != nil {
+	if cur.Workspace, err = s.searchedWorkspace(ctx, h, c); err != nil {
 		return cur, err
 	}
 	if cur.Since, err = s.sinceArg(c); err != nil {
@@ -182,11 +182,11 @@ func (s *server) searchCursor(ctx context.Context, h *handle, c call) (searchCur
 
 // searchedWorkspace gives the key of the workspace asked for; empty: all. Who
 // names a session needn't say where it ran.
-func (s *server) searchedWorkspace(c call) (string, error) {
+func (s *server) searchedWorkspace(ctx context.Context, h *handle, c call) (string, error) {
 	if s.workspace == "" && !c.args.has("workspace") && c.args.has("session") {
 		return "", nil
 	}
-	return s.workspaceArg(c)
+	return s.workspaceArg(ctx, h, c)
 }
 
 // sinceArg gives the time asked for in ns; 0: none.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -289,12 +290,9 @@ func (v *Vectors) drop(ctx context.Context, model int64, stale map[int64]holding
 	})
 }
 
-// Hash tells a passage's text.
-type Hash [16]byte
-
 // Known gives those of the passages that a model has vectors for.
-func (v *Vectors) Known(ctx context.Context, model string, hashes []Hash) (map[Hash]bool, error) {
-	out := map[Hash]bool{}
+func (v *Vectors) Known(ctx context.Context, model string, hashes []transcript.Hash) (map[transcript.Hash]bool, error) {
+	out := map[transcript.Hash]bool{}
 	id, _, err := v.model(ctx, v.db, model)
 	if err != nil || id == 0 {
 		return out, err
@@ -321,7 +319,7 @@ type Taken struct {
 // Item is an item with its passages.
 type Item struct {
 	ID       int64
-	Passages []Hash
+	Passages []transcript.Hash
 }
 
 // Put takes in passages and the vectors, normalised, that are new. A nil vector
@@ -329,7 +327,7 @@ type Item struct {
 // without a vector are passed over. Vectors of another length than before mean
 // that the model is another one by the same name: what it had goes, nothing is
 // taken in, and an error says so.
-func (v *Vectors) Put(ctx context.Context, model string, vectors map[Hash][]float32, taken []Taken) error {
+func (v *Vectors) Put(ctx context.Context, model string, vectors map[transcript.Hash][]float32, taken []Taken) error {
 	dims := 0
 	for _, vec := range vectors {
 		if dims = max(dims, len(vec)); vec != nil && len(vec) != dims {

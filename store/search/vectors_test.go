@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -36,8 +37,8 @@ func unit(vs ...float64) []float32 {
 	return out
 }
 
-func hashOf(s string) Hash {
-	return Hash((&transcript.Item{Role: transcript.RoleUser, Text: s}).BodyHash())
+func hashOf(s string) transcript.Hash {
+	return (&transcript.Item{Role: transcript.RoleUser, Text: s}).BodyHash()
 }
 
 // takeAll puts a vector for each item that is missing, made of its text.
@@ -52,10 +53,10 @@ func takeAll(t testing.TB, v *Vectors, db *store.DB, model string, vector func(t
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken, vectors := Taken{Holding: Holding{h.Row, mark, through}}, map[Hash][]float32{}
+		taken, vectors := Taken{Holding: Holding{h.Row, mark, through}}, map[transcript.Hash][]float32{}
 		for _, m := range ms {
 			vectors[hashOf(m.Text)] = vector(m.Text)
-			taken.Items = append(taken.Items, Item{m.ID, []Hash{hashOf(m.Text)}})
+			taken.Items = append(taken.Items, Item{m.ID, []transcript.Hash{hashOf(m.Text)}})
 			items++
 		}
 		if err := v.Put(t.Context(), model, vectors, []Taken{taken}); err != nil {
@@ -134,14 +135,14 @@ func TestNearestInMeaning(t *testing.T) {
 		t.Errorf("after a rollout was taken away: %x", got)
 	}
 	// Vectors stay until nothing is missing: what comes back is not asked again.
-	known, err := v.Known(t.Context(), "m", []Hash{hashOf("east"), hashOf("south")})
+	known, err := v.Known(t.Context(), "m", []transcript.Hash{hashOf("east"), hashOf("south")})
 	if err != nil || !known[hashOf("east")] || known[hashOf("south")] {
 		t.Errorf("known %v, %v", known, err)
 	}
 	if n, err := v.Sweep(t.Context(), "m"); err != nil || n != 3 {
 		t.Errorf("swept %d, %v", n, err)
 	}
-	if known, err := v.Known(t.Context(), "m", []Hash{hashOf("east"), hashOf("up")}); err != nil || known[hashOf("east")] || !known[hashOf("up")] {
+	if known, err := v.Known(t.Context(), "m", []transcript.Hash{hashOf("east"), hashOf("up")}); err != nil || known[hashOf("east")] || !known[hashOf("up")] {
 		t.Errorf("known after the sweep %v, %v", known, err)
 	}
 }
@@ -150,7 +151,7 @@ func TestAModelThatIsAnotherByNowStartsAnew(t *testing.T) {
 	db, v := openCache(t), openVectors(t, filepath.Join(t.TempDir(), "vectors.db"))
 	commit(t, db, batch(idA, 1, user("east"), user("north")))
 	takeAll(t, v, db, "m", byText)
-	err := v.Put(t.Context(), "m", map[Hash][]float32{hashOf("x"): unit(1, 2)}, nil)
+	err := v.Put(t.Context(), "m", map[transcript.Hash][]float32{hashOf("x"): unit(1, 2)}, nil)
 	if err == nil {
 		t.Fatal("vectors of another length were taken in")
 	}
@@ -173,13 +174,13 @@ func TestAPassageThatAModelCantTakeIsNotAskedAgain(t *testing.T) {
 	db, v := openCache(t), openVectors(t, filepath.Join(t.TempDir(), "vectors.db"))
 	commit(t, db, batch(idA, 1, user("odd"), user("north")))
 	takeAll(t, v, db, "m", byText)
-	if known, err := v.Known(t.Context(), "m", []Hash{hashOf("odd")}); err != nil || !known[hashOf("odd")] {
+	if known, err := v.Known(t.Context(), "m", []transcript.Hash{hashOf("odd")}); err != nil || !known[hashOf("odd")] {
 		t.Errorf("known %v, %v", known, err)
 	}
 	if _, err := v.Sweep(t.Context(), "m"); err != nil {
 		t.Fatal(err)
 	}
-	if known, _ := v.Known(t.Context(), "m", []Hash{hashOf("odd")}); !known[hashOf("odd")] {
+	if known, _ := v.Known(t.Context(), "m", []transcript.Hash{hashOf("odd")}); !known[hashOf("odd")] {
 		t.Error("forgotten by a sweep")
 	}
 	if got := nearestTo(t, v, "m", unit(1, 1, 1), nil, 5); !slices.Equal(got, []int64{1<<32 | 2}) {
@@ -214,7 +215,7 @@ func TestDamagedVectorsAreMadeAnew(t *testing.T) {
 		t.Errorf("after the file went: %v", err)
 	}
 	v = openVectors(t, path) // another one
-	if err := v.Put(t.Context(), "m", map[Hash][]float32{hashOf("x"): unit(1)}, []Taken{{Holding{7, 1, 1}, []Item{{7<<32 | 1, []Hash{hashOf("x")}}}}}); err != nil {
+	if err := v.Put(t.Context(), "m", map[transcript.Hash][]float32{hashOf("x"): unit(1)}, []Taken{{Holding{7, 1, 1}, []Item{{7<<32 | 1, []transcript.Hash{hashOf("x")}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := nearestTo(t, r, "m", unit(1), nil, 1); !slices.Equal(got, []int64{7<<32 | 1}) {
@@ -227,11 +228,11 @@ func TestDamageWithinVectorsIsSeen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors.db")
 	v := openVectors(t, path)
 	_, all := randomMatrix(500, 64)
-	vectors, taken := map[Hash][]float32{}, Taken{Holding: Holding{1, 1, 500}}
+	vectors, taken := map[transcript.Hash][]float32{}, Taken{Holding: Holding{1, 1, 500}}
 	for i := range all {
 		h := hashOf(fmt.Sprint(i))
 		vectors[h] = all[i]
-		taken.Items = append(taken.Items, Item{1<<32 | int64(i+1), []Hash{h}})
+		taken.Items = append(taken.Items, Item{1<<32 | int64(i+1), []transcript.Hash{h}})
 	}
 	if err := v.Put(t.Context(), "m", vectors, []Taken{taken}); err != nil {
 		t.Fatal(err)
@@ -324,11 +325,11 @@ func BenchmarkLoadVectors(b *testing.B) {
 	_, all := randomMatrix(100_000, 256)
 	ctx := context.Background()
 	for at := 0; at < len(all); at += 1000 {
-		vectors, taken := map[Hash][]float32{}, Taken{Holding: Holding{int64(at/1000 + 1), 1, 1000}}
+		vectors, taken := map[transcript.Hash][]float32{}, Taken{Holding: Holding{int64(at/1000 + 1), 1, 1000}}
 		for i := at; i < at+1000; i++ {
 			h := hashOf(fmt.Sprint(i))
 			vectors[h] = all[i]
-			taken.Items = append(taken.Items, Item{int64(at/1000+1)<<32 | int64(i-at), []Hash{h}})
+			taken.Items = append(taken.Items, Item{int64(at/1000+1)<<32 | int64(i-at), []transcript.Hash{h}})
 		}
 		if err := v.Put(ctx, "m", vectors, []Taken{taken}); err != nil {
 			b.Fatal(err)
