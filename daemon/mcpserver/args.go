@@ -141,6 +141,7 @@ type caller struct {
 	thread    string // Codex thread that the call comes from
 	model     string // the model it runs on, on Codex
 	workspace string // the one folder it works in, if Codex names just one
+	whole     bool   // it reads a resource: one long page instead of several
 }
 
 // callerOf reads what Codex sends with every call.

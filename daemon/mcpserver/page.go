@@ -67,6 +67,8 @@ type cursor struct {
 	Through int64  `json:"q,omitempty"`
 	New     bool   `json:"n,omitempty"` // of what was added behind Since alone
 	Since   mark   `json:"a,omitzero"`
+
+	whole bool // a long first page; those after it are as ever
 }
 
 func encodeCursor(v any) string {
@@ -85,6 +87,13 @@ func decodeCursor(s string, into any) error {
 		return errCursor
 	}
 	return nil
+}
+
+// lineBytes is how long a JSON line may be: the pages of a session must be the
+// same text whatever their size.
+func (c *cursor) lineBytes() int {
+	n := min(c.Bytes, pageBytes)
+	return n - min(frameBytes, n/2)
 }
 
 // firstPage reads the arguments of a paged tool: where to start, a zero Hash
@@ -110,6 +119,7 @@ func (s *server) firstPage(p *pipeline.Pipeline, c call) (cursor, error) {
 		size = smallPageBytes
 	}
 	cur.Bytes, err = c.args.within("max_bytes", size, minPageBytes, maxPageBytes)
+	cur.whole = c.caller.whole
 	return cur, err
 }
 
@@ -125,8 +135,12 @@ func (s *server) page(ctx context.Context, p *pipeline.Pipeline, d *document, cu
 		return result{}, errCursor
 	}
 	room := cur.Bytes - min(frameBytes, cur.Bytes/2)
-	end := cut(d.body, cur.Offset, room, d.shape)
-	if cur.Default {
+	long := room
+	if cur.whole {
+		long = maxPageBytes - frameBytes
+	}
+	end := cut(d.body, cur.Offset, long, d.shape)
+	if cur.Default && !cur.whole {
 		var err error
 		if end, err = keepTokens(ctx, p, d, cur.Offset, end); err != nil {
 			return result{}, err

@@ -88,10 +88,6 @@ func (s *server) newestMemories(ctx context.Context, h *handle) ([]resource, err
 	return out, nil
 }
 
-// maxRead bounds a resource in bytes. What is left is read with the tool that
-// its last line names.
-const maxRead = maxPageBytes
-
 // formats are the files of a session, by the format that they have.
 var formats = map[string]resource{
 	"memory.md":      {name: "memory", mime: mimeMarkdown},
@@ -99,7 +95,8 @@ var formats = map[string]resource{
 	"summary.md":     {name: "summary", mime: mimeMarkdown},
 }
 
-// readResource gives what a tool says of what the address names. An *advice
+// readResource gives what a tool says of what the address names, on one page of
+// at most maxPageBytes; its last line names the tool that reads on. An *advice
 // means that there is no such resource.
 func (s *server) readResource(ctx context.Context, uri string, who caller) (mime, text string, err error) {
 	asked := map[string]any{}
@@ -116,7 +113,7 @@ func (s *server) readResource(ctx context.Context, uri string, who caller) (mime
 	default:
 		if ref, ok := refOfURI(uri); ok {
 			mime, t = mimeMarkdown, s.tool("get_omitted_original")
-			asked["ref"], asked["max_bytes"] = ref, maxRead
+			asked["ref"] = ref
 			break
 		}
 		session, file, ok := splitSessionURI(uri)
@@ -125,12 +122,13 @@ func (s *server) readResource(ctx context.Context, uri string, who caller) (mime
 			return "", "", noResource(uri)
 		}
 		mime, t = f.mime, s.tool("get_session_context")
-		asked["session"], asked["format"], asked["max_bytes"] = session, f.name, maxRead
+		asked["session"], asked["format"] = session, f.name
 	}
 	args, err := json.Marshal(asked)
 	if err != nil {
 		return "", "", fmt.Errorf("write the arguments: %w", err)
 	}
+	who.whole = true
 	r, err := s.ask(ctx, t, args, who)
 	return mime, r.text, err
 }

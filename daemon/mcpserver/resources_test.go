@@ -101,17 +101,28 @@ func withoutCursors(s string) string { return newPart.ReplaceAllString(s, "new="
 
 // A resource is whole if it isn't very long; the rest is a tool's.
 func TestLongResourceIsGoneOnWithByATool(t *testing.T) {
-	c := legacy(t, newWorld(t, long(200)).deps())
+	w := newWorld(t, long(200))
+	c := legacy(t, w.deps())
 	_, text := c.read("migrator://session/latest/messages.jsonl")
 	if len(text) > 200_000 || len(text) < 150_000 {
 		t.Errorf("%d bytes", len(text))
 	}
-	head, _, next := pageOf(t, text)
+	head, quoted, next := pageOf(t, text)
 	if next == "" || !strings.HasSuffix(text, "go on: get_session_context with next_cursor above as cursor\n") {
 		t.Fatalf("no word of the rest: %s", head)
 	}
-	if _, quoted, _ := pageOf(t, c.good("get_session_context", `{"cursor":"`+next+`"}`).text()); !strings.Contains(quoted, `"seq":`) {
-		t.Errorf("the rest: %s", quoted)
+	seen := strings.Count(quoted, `{"seq":`)
+	for n := 0; next != "" && n < 100; n++ {
+		c = legacy(t, w.deps()) // with nothing at hand but the cursor
+		text = c.good("get_session_context", `{"cursor":"`+next+`"}`).text()
+		if len(text) > 32_000 {
+			t.Errorf("a page of %d bytes after the resource", len(text))
+		}
+		_, quoted, next = pageOf(t, text)
+		seen += strings.Count(quoted, `{"seq":`)
+	}
+	if seen != 800 {
+		t.Errorf("%d messages, want 800", seen)
 	}
 }
 

@@ -84,7 +84,7 @@ func (d *document) added(ms []transcript.Message, cur cursor) (err error) {
 	ms = pipeline.Redacted(ms)
 	if cur.Kind == "messages" {
 		d.shape = shapeLines
-		d.body, err = messageLines(ms, cur.Bytes-min(frameBytes, cur.Bytes/2))
+		d.body, err = messageLines(ms, cur.lineBytes())
 		return err
 	}
 	var b strings.Builder

@@ -171,7 +171,7 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 	case "messages":
 		d.shape = shapeLines
 		d.labels = append(d.labels, fmt.Sprintf("%d messages", len(v.Messages)), grouped(v.Thread.Tokens["o200k_base"])+" tokens")
-		d.body, err = messageLines(pipeline.Redacted(v.Messages), cur.Bytes-min(frameBytes, cur.Bytes/2))
+		d.body, err = messageLines(pipeline.Redacted(v.Messages), cur.lineBytes())
 	case "handoff":
 		var out pipeline.Handoff
 		if out, err = p.Migrate(ctx, v, pipeline.Request{Target: cur.Target}); err != nil {
