@@ -52,8 +52,14 @@ type counters struct{ o200k, cl100k *tokens.Counter }
 // targets are the figures of the models that every thread is decided for.
 type targets struct {
 	table   *capacity.Table
-	windows []decide.Window
+	windows []target
 	shown   []int // of windows: those that documents name
+}
+
+// target is what one model takes in, and what its chat format adds.
+type target struct {
+	decide.Window
+	framing capacity.Framing
 }
 
 // fitsShown bounds how many decisions stand in a document's front matter, which
@@ -141,13 +147,13 @@ func orElse(a, b string) string {
 func (p *Pipeline) Table() *capacity.Table { return p.targets.Load().table }
 
 // window maps a row of the capacity table to what decide needs.
-func window(id string, m capacity.Model) decide.Window {
-	return decide.Window{
+func window(id string, m capacity.Model) target {
+	return target{framing: m.Framing, Window: decide.Window{
 		Model: id, Surface: m.Surface, WindowTokens: m.Window, InputLimit: m.Input, MaxOutput: m.MaxOutput,
 		EffectivePercent: m.EffectivePercent,
-		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, Exact: m.CountExact,
+		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, FactorTypical: m.Factor, FactorLow: m.FactorLow, Exact: m.CountExact,
 		Source: m.Source.String(), Date: m.Date, MatchedBy: m.MatchedBy.String(), Confidence: m.Confidence.String(),
-	}
+	}}
 }
 
 // decisions decides for every target in the list. It is pure.
@@ -160,7 +166,7 @@ func (p *Pipeline) decisions(t transcript.Thread) []decide.Decision {
 	return out
 }
 
-func decideFor(w decide.Window, t transcript.Thread, opt decide.Options) decide.Decision {
+func decideFor(w target, t transcript.Thread, opt decide.Options) decide.Decision {
 	n, ok := t.Tokens[w.Encoding]
 	if !ok {
 		w.Encoding, w.Exact = tokens.O200kBase.String(), false
@@ -170,7 +176,10 @@ func decideFor(w decide.Window, t transcript.Thread, opt decide.Options) decide.
 	if !ok {
 		shrunk = t.ShrunkTokens[tokens.O200kBase.String()]
 	}
-	d := decide.For(w, int(n), int(shrunk), true, opt)
+	c := t.Counts
+	others := max(t.Migrated-c.User-c.Assistant-c.ToolCalls-c.ToolResults, 0)
+	w.FramingTokens = w.framing.Around(c.User+others, c.Assistant, c.ToolCalls, c.ToolResults)
+	d := decide.For(w.Window, int(n), int(shrunk), true, opt)
 	d.ThroughSeq = t.LastSeq
 	if d.Verdict == decide.Direct {
 		d.KeptTokens, d.KeptMessages = d.SessionTokens, t.Migrated

@@ -343,6 +343,7 @@ func targets(ctx context.Context, q queryer) (map[string]target, error) {
 func saveTarget(ctx context.Context, tx *sql.Tx, d *decide.Decision, stored target) (id int64, err error) {
 	same := *d
 	same.SessionTokens, same.TargetTokens, same.Budget = 0, 0, nil
+	same.Recount()
 	same.Verdict, same.Strategy, same.Fit = decide.Direct, 0, decide.Comfortable
 	same.KeptTokens, same.KeptMessages, same.OmittedMessages, same.ThroughSeq = 0, 0, 0, 0
 	body, err := json.Marshal(same)

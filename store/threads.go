@@ -232,6 +232,7 @@ func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.D
 		}
 		d.Verdict, d.Strategy, d.Fit = decide.Verdict(v), decide.Strategy(s), decide.Fit(fit)
 		d.SessionTokens, d.TargetTokens, d.ThroughSeq, d.ComputedAt = tokens, target, through, at(computed)
+		d.Recount()
 		if budget.Valid {
 			b := int(budget.Int64)
 			d.Budget = &b

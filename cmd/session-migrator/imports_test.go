@@ -18,7 +18,7 @@ const module = "github.com/session-migrator/session-migrator/"
 // here is argued in its commit.
 var allowed = map[string][]string{
 	"pipeline/transcript":          {},
-	"pipeline/decide":              {},
+	"pipeline/decide":              {"pipeline/tokens"},
 	"pipeline/tokens":              {},
 	"pipeline/redact":              {},
 	"pipeline/defuse":              {},

@@ -80,6 +80,10 @@ type Model struct {
 	CountExact bool            `json:"count_exact"`
 	Factor     float64         `json:"factor"`
 	FactorHigh float64         `json:"factor_high"`
+	// FactorLow is the lower end.
+	FactorLow float64 `json:"factor_low"`
+	// Framing is what the model's chat format adds to the texts of messages.
+	Framing Framing `json:"framing"`
 	// Source is where the figures are from, Date since when (2026-09-28, may
 	// be empty), Basis whose word it is.
 	Source Origin `json:"source"`
@@ -94,6 +98,11 @@ type Model struct {
 
 // Known says whether the figures are more than a default.
 func (m Model) Known() bool { return m.Source != OriginDefault }
+
+// Ratio converts tokens counted with Encoding to the model's own.
+func (m Model) Ratio() tokens.Ratio {
+	return tokens.Ratio{Low: m.FactorLow, Typical: m.Factor, High: m.FactorHigh}
+}
 
 // Observed makes a row of the window that a Codex session reported for its
 // model on the given day (2026-09-28). The reported figure is already what

@@ -149,7 +149,12 @@ func TestCounting(t *testing.T) {
 		{"claude-haiku-5-5", tokens.O200kBase, false, 1.52, 1.60},
 		{"claude-fable-5-1", tokens.O200kBase, false, 1.52, 1.60},
 		{"claude-next", tokens.O200kBase, false, 1.52, 1.60},
+		{"gemini-1.5-pro", tokens.O200kBase, false, 1.16, 1.22},
 		{"gemini-2.5-pro", tokens.O200kBase, false, 1.16, 1.22},
+		{"gemini-3-pro-preview", tokens.O200kBase, false, 1.16, 1.22},
+		{"gemini-3.1-pro-preview", tokens.O200kBase, false, 1.16, 1.30},
+		{"gemini-4-argon", tokens.O200kBase, false, 1.16, 1.30},
+		{"qwen3.7-max", tokens.O200kBase, false, 1.05, 1.12},
 		{"qwen3-max", tokens.O200kBase, false, 1.07, 1.12},
 		{"deepseek-v4-pro", tokens.O200kBase, false, 1.03, 1.05},
 		{"llama-3.3-70b-instruct", tokens.O200kBase, false, 1, 1.02},
@@ -326,7 +331,8 @@ func TestModelJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"id":"hy3","surface":"api","host":"tencent-tokenhub","vendor":"tencent","window":256000,"input":192000,"max_output":128000,` +
-		`"effective_percent":100,"encoding":"o200k_base","count_exact":false,"factor":1.07,"factor_high":1.15,` +
+		`"effective_percent":100,"encoding":"o200k_base","count_exact":false,"factor":1.07,"factor_high":1.15,"factor_low":1,` +
+		`"framing":{"fixed":11,"user":8,"assistant":8,"tool_call":14,"tool_result":14},` +
 		`"source":"table","date":"2026-10-28","basis":"models.dev, OpenRouter","matched_by":"exact","confidence":"medium"}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)

@@ -67,7 +67,7 @@ func TestTableIsSound(t *testing.T) {
 		if _, err := time.Parse(time.DateOnly, m.Date); err != nil {
 			t.Errorf("%s: %v", m.ID, err)
 		}
-		if m.Vendor == "" && m.Surface != SurfaceCopilot || m.Basis == "" || m.Encoding == 0 || m.FactorHigh < m.Factor || m.CountExact && m.FactorHigh != 1 {
+		if m.Vendor == "" && m.Surface != SurfaceCopilot || m.Basis == "" || m.Encoding == 0 || m.FactorLow <= 0 || m.Factor < m.FactorLow || m.FactorHigh < m.Factor || m.CountExact && m.FactorHigh != 1 {
 			t.Errorf("row is incomplete: %+v", m)
 		}
 	}

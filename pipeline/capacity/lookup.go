@@ -128,6 +128,7 @@ func (e extra) over(base Model) Model {
 	if e.Factor > 0 || e.FactorHigh > 0 {
 		m.Factor = orElse(e.Factor, e.FactorHigh)
 		m.FactorHigh = max(m.Factor, e.FactorHigh)
+		m.FactorLow = min(orElse(e.FactorLow, m.Factor), m.Factor)
 		m.CountExact = e.CountExact
 	}
 	m.Encoding = orElse(e.Encoding, base.Encoding)

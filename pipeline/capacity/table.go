@@ -249,7 +249,9 @@ func (m Model) matched(by Match) Model {
 // count fills in how text is counted for the model.
 func (m *Model) count(canon string) {
 	f := countingOf(canon)
-	m.Encoding, m.CountExact, m.Factor, m.FactorHigh = f.encoding, f.exact, f.factor, f.top
+	m.Encoding, m.CountExact = f.encoding, f.exact
+	m.FactorLow, m.Factor, m.FactorHigh = f.ratio.Low, f.ratio.Typical, f.ratio.High
+	m.Framing = f.format.framing()
 	m.Vendor = orElse(m.Vendor, f.vendor)
 }
 

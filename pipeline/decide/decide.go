@@ -6,11 +6,12 @@
 //	[1] usable   = min(window × effective %, input limit, window − reserve)
 //	[2] ceiling  = the fill at which the target's own program compacts, ≤ usable
 //	[3] room     = ceiling − overhead (system prompt, tools, project files)
-//	[4] T        = ceil(tokens × factor): the thread in the target's own tokens
+//	[4] T        = ceil(tokens × factor) + framing: the thread in the target's own
+//	             tokens at most, with what the chat format puts around messages
 //	[5] limit    = room, or comfort × room under PolicyComfortable
 //	    T  ≤ limit   direct
 //	    T' ≤ limit   compress, shrunk: T' is the thread with its tool outputs
-//	                 replaced by references, budget = limit
+//	                 replaced by references, budget = limit − framing
 //	    otherwise    compress, selected: budget = clamp(room / 4, 4,000, 32,000),
 //	                 never above the limit
 //
@@ -24,7 +25,12 @@
 // compress.
 package decide
 
-import "time"
+import (
+	"math"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+)
 
 // Default figures. The reasons are with each.
 const (
@@ -69,6 +75,12 @@ type Window struct {
 	// Factor converts counted tokens to the target's, as an upper bound;
 	// values below 1 count as 1. Four decimals are used.
 	Factor float64
+	// FactorTypical and FactorLow are the same at the median and as a lower
+	// bound; 0 counts as Factor and as 1.
+	FactorTypical, FactorLow float64
+	// FramingTokens is what the target's chat format adds to the texts of the
+	// thread's messages, in the target's tokens.
+	FramingTokens int
 	// Exact says that Encoding is the target's own vocabulary.
 	Exact bool
 	// Source, Date, MatchedBy and Confidence tell where the figures are from;
@@ -97,10 +109,16 @@ type Decision struct {
 	Fit         Fit      `json:"fit"`
 
 	SessionTokens int     `json:"session_tokens"` // as counted
-	TargetTokens  int     `json:"target_tokens"`  // SessionTokens × Factor, what is compared
+	TargetTokens  int     `json:"target_tokens"`  // Count.Hi + MessageOverhead, what is compared
 	Encoding      string  `json:"encoding"`
 	Exact         bool    `json:"exact"` // counted exactly and in the target's own vocabulary
 	Factor        float64 `json:"factor"`
+	FactorTypical float64 `json:"factor_typical"`
+	FactorLow     float64 `json:"factor_low"`
+	// Count is the thread's texts in the target's own tokens, with bounds;
+	// MessageOverhead what the chat format adds around its messages.
+	Count           tokens.Result `json:"count"`
+	MessageOverhead int           `json:"message_overhead"`
 
 	Window           int `json:"window"`
 	EffectivePercent int `json:"effective_percent"`
@@ -133,22 +151,23 @@ type Decision struct {
 // its tool outputs replaced by references; a negative value means that this
 // form is not to be had. exact says that tokens were counted, not estimated.
 // Negative token counts are taken as 0; nothing overflows.
-func For(w Window, tokens, shrunkTokens int, exact bool, p Options) Decision {
+func For(w Window, sessionTokens, shrunkTokens int, exact bool, p Options) Decision {
 	r := roomOf(w, p)
-	factor := parts(clampFactor(w.Factor))
-	need := scaleUp(max(tokens, 0), factor)
+	factor, framing := parts(clampFactor(w.Factor)), max(w.FramingTokens, 0)
+	need := plus(scaleUp(max(sessionTokens, 0), factor), framing)
 	comfortable := share(r.room, comfortOf(p))
 
 	d := Decision{
 		TargetModel: w.Model, Surface: w.Surface,
-		SessionTokens: max(tokens, 0), TargetTokens: need,
+		SessionTokens: max(sessionTokens, 0), TargetTokens: need,
 		Encoding: w.Encoding, Exact: exact && w.Exact,
-		Factor: float64(factor) / one,
+		Factor: float64(factor) / one, FactorTypical: w.FactorTypical, FactorLow: w.FactorLow,
 		Window: w.WindowTokens, EffectivePercent: effectivePercent(w),
 		Reserve: r.reserve, Overhead: r.overhead, Ceiling: r.ceiling, Room: r.room,
 		WindowSource: w.Source, WindowDate: w.Date,
 		MatchedBy: w.MatchedBy, Confidence: w.Confidence,
 	}
+	d.Recount()
 	switch {
 	case need <= comfortable:
 		d.Fit = Comfortable
@@ -169,12 +188,40 @@ func For(w Window, tokens, shrunkTokens int, exact bool, p Options) Decision {
 	}
 	d.Verdict = Compress
 	budget := scaleDown(limit, factor)
-	if shrunkTokens >= 0 && scaleUp(shrunkTokens, factor) <= limit {
+	if shrunkTokens >= 0 && plus(scaleUp(shrunkTokens, factor), framing) <= limit {
 		d.Strategy = Shrunk
+		budget = scaleDown(limit-framing, factor)
 	} else {
 		d.Strategy = Selected
 		budget = min(budget, max(MinBudget, min(r.room/4, MaxBudget)))
 	}
 	d.Budget = &budget
 	return d
+}
+
+// Recount fills in Count and MessageOverhead from the figures that they follow
+// from, which are all that a cache needs to keep.
+func (d *Decision) Recount() {
+	factor := parts(clampFactor(d.Factor))
+	hi := scaleUp(max(d.SessionTokens, 0), factor)
+	d.MessageOverhead = max(d.TargetTokens-hi, 0)
+	r := tokens.Ratio{Low: d.FactorLow, Typical: d.FactorTypical, High: float64(factor) / one}
+	if !(r.Typical > 0) {
+		r.Typical = r.High
+	}
+	if !(r.Low > 0) {
+		r.Low = 1
+	}
+	r.Typical = min(r.Typical, r.High)
+	r.Low = min(r.Low, r.Typical)
+	d.Count = r.Apply(int64(d.SessionTokens), d.Encoding, d.Exact)
+	d.Count.Hi = int64(hi)
+}
+
+// plus adds and stays an int.
+func plus(a, b int) int {
+	if a > math.MaxInt-b {
+		return math.MaxInt
+	}
+	return a + b
 }

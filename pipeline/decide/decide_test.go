@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
 )
 
 func TestForFigures(t *testing.T) {
@@ -177,6 +178,40 @@ func TestExactNeedsBoth(t *testing.T) {
 	}
 }
 
+// TestCountHasBounds: the verdict is taken on the upper bound and what stands
+// around messages; what is kept of a decision is enough to give both again.
+func TestCountHasBounds(t *testing.T) {
+	w := decide.Window{
+		Surface: "api", WindowTokens: 200_000, Encoding: "o200k_base",
+		Factor: 1.6, FactorTypical: 1.52, FactorLow: 1.41, FramingTokens: 300,
+	}
+	room := decide.For(w, 0, 0, true, decide.Options{}).Room
+	most := (room - 300) * 10 / 16
+	d := decide.For(w, most, most, true, decide.Options{})
+	if d.Verdict != decide.Direct || d.TargetTokens > room {
+		t.Fatalf("%d tokens of %d: %v", d.TargetTokens, room, d.Verdict)
+	}
+	want := tokens.Result{
+		Tokens: int64(math.Round(float64(most) * 1.52)), Method: tokens.Estimated, Lo: int64(float64(most) * 1.41),
+		Hi: int64(math.Ceil(float64(most) * 1.6)), Encoding: "o200k_base",
+	}
+	if d.Count != want || d.MessageOverhead != 300 || d.TargetTokens != int(want.Hi)+300 {
+		t.Errorf("count %+v and %d, %d compared, want %+v and 300", d.Count, d.MessageOverhead, d.TargetTokens, want)
+	}
+	if d := decide.For(w, most+1, most+1, true, decide.Options{}); d.Verdict != decide.Compress {
+		t.Errorf("one more: %v", d.Verdict)
+	}
+	kept := d
+	kept.Count, kept.MessageOverhead = tokens.Result{}, 0
+	if kept.Recount(); !reflect.DeepEqual(kept, d) {
+		t.Errorf("counted again %+v, want %+v", kept, d)
+	}
+	shrunk := decide.For(w, room, most, true, decide.Options{})
+	if shrunk.Strategy != decide.Shrunk || float64(*shrunk.Budget)*1.6 > float64(room-300) {
+		t.Errorf("shrunk to %d of %d: %v", *shrunk.Budget, room, shrunk.Strategy)
+	}
+}
+
 func TestDecisionJSON(t *testing.T) {
 	w := decide.Window{
 		Model: "gpt-x", Surface: "codex", WindowTokens: 272_000, MaxOutput: 128_000, EffectivePercent: 95,
@@ -186,6 +221,7 @@ func TestDecisionJSON(t *testing.T) {
 	direct := marshal(t, decide.For(w, 1234, 1000, true, decide.Options{}))
 	want := `{"target_model":"gpt-x","surface":"codex","verdict":"direct","strategy":null,"fit":"comfortable",` +
 		`"session_tokens":1234,"target_tokens":1234,"encoding":"o200k_base","exact":true,"factor":1,` +
+		`"factor_typical":0,"factor_low":0,"count":{"tokens":1234,"method":"exact","lo":1234,"hi":1234,"encoding":"o200k_base"},"message_overhead":0,` +
 		`"window":272000,"effective_percent":95,"reserve":20000,"overhead":10000,"ceiling":244800,"room":234800,` +
 		`"budget":null,"kept_tokens":0,"kept_messages":0,"omitted_messages":0,` +
 		`"window_source":"table","window_date":"2026-11-20","matched_by":"exact","confidence":"high",` +
