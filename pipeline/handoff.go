@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/defuse"
@@ -33,11 +34,19 @@ type Handoff struct {
 	Strategy string // whole, or how it was compressed
 	Text     []byte
 	Tokens   int // of Text, in the decision's encoding
+	// Count is Text in the target's own tokens. In a chat format, JSON for a
+	// program, it is the messages in it that count: Overhead is what the
+	// target's format puts around them, or around the one message that other
+	// formats are.
+	Count    tokens.Result
+	Overhead int
 	Kept     int // messages
 	Omitted  int
 	// Retrieved are the kept messages of which a part is here only because it
 	// says something about Request.Next.
 	Retrieved int
+
+	of transcript.Counts // what is kept, by role
 }
 
 // Decide decides for any model, known to the table or not: an unknown one is
@@ -54,6 +63,25 @@ func (p *Pipeline) Decide(t transcript.Thread, model string, opt decide.Options)
 // valuable part of it, with refs for the rest. Secrets are taken out before
 // anything is cut.
 func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, error) {
+	m, _ := p.Table().Lookup(q.Target) // as Decide
+	h, err := p.handoff(ctx, v, q, m.Framing)
+	if err != nil {
+		return h, err
+	}
+	h.Count = h.Decision.Converted(h.Tokens)
+	h.Overhead = m.Framing.Around(1, 0, 0, 0)
+	if chat(q.Format) {
+		h.Overhead = m.Framing.Around(h.of.User, h.of.Assistant, h.of.ToolCalls, h.of.ToolResults)
+	}
+	return h, nil
+}
+
+// chat says whether a format gives each message as one of its own.
+func chat(format string) bool {
+	return format == compress.FormatOpenAI.String() || format == compress.FormatAnthropic.String()
+}
+
+func (p *Pipeline) handoff(ctx context.Context, v View, q Request, framing capacity.Framing) (Handoff, error) {
 	d := p.Decide(v.Thread, q.Target, q.Decide)
 	format := compress.FormatMarkdown
 	if q.Format != "" {
@@ -73,7 +101,7 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 	name, budget := q.Strategy, q.Budget
 	if name == "" && budget == 0 && d.Verdict == decide.Direct {
 		h, err := whole(in, d)
-		if err != nil || fits(h, format) {
+		if err != nil || fits(h, q.Format, framing) {
 			return h, err
 		}
 		// The words fit, what stands around them doesn't: no hand-over is
@@ -109,26 +137,38 @@ func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, err
 	}
 	d.KeptTokens, d.KeptMessages, d.OmittedMessages = sel.Tokens, sel.KeptMessages, sel.OmittedMessages
 	h := Handoff{Decision: d, Strategy: name, Text: text, Tokens: sel.Tokens, Kept: sel.KeptMessages, Omitted: sel.OmittedMessages}
-	for _, piece := range sel.Keep {
-		if piece.Retrieved {
+	for i := range sel.Keep {
+		h.add(sel.Keep[i].Message.Role)
+		if sel.Keep[i].Retrieved {
 			h.Retrieved++
 		}
 	}
 	return h, nil
 }
 
-// perMessage is what a chat format adds to each message's own tokens.
-const perMessage = 8
+// add counts a message that is handed over.
+func (h *Handoff) add(r transcript.Role) {
+	switch r {
+	case transcript.RoleAssistant:
+		h.of.Assistant++
+	case transcript.RoleToolCall:
+		h.of.ToolCalls++
+	case transcript.RoleToolResult:
+		h.of.ToolResults++
+	case transcript.RoleUser, transcript.RoleAgent, transcript.RoleReasoning, transcript.RoleCompaction:
+		h.of.User++
+	}
+}
 
 // fits tells whether a whole conversation, as written in the format, keeps to
 // the target's room. The chat formats are JSON for a program: what counts there
-// are the messages in it.
-func fits(h Handoff, format compress.Format) bool {
-	n := h.Tokens
-	if format == compress.FormatOpenAI || format == compress.FormatAnthropic {
-		n = h.Decision.SessionTokens + perMessage*h.Kept
+// are the messages in it, and these the decision has counted with what stands
+// around each.
+func fits(h Handoff, format string, framing capacity.Framing) bool {
+	if chat(format) {
+		return h.Decision.TargetTokens <= h.Decision.Room
 	}
-	return int(math.Ceil(float64(n)*max(h.Decision.Factor, 1))) <= h.Decision.Room
+	return int(math.Ceil(float64(h.Tokens)*max(h.Decision.Factor, 1)))+framing.Around(1, 0, 0, 0) <= h.Decision.Room
 }
 
 // budgetOf is what the hand-over may count: the decision's, or for a thread
@@ -157,14 +197,16 @@ func whole(in compress.Input, d decide.Decision) (Handoff, error) {
 	if err != nil {
 		return Handoff{Decision: d}, err
 	}
-	kept := 0
+	h := Handoff{Strategy: "whole", Text: text, Tokens: in.Count(string(text))}
 	for i := range in.Messages {
 		if in.Messages[i].Role.Migrates() {
-			kept++
+			h.add(in.Messages[i].Role)
+			h.Kept++
 		}
 	}
-	d.KeptTokens, d.KeptMessages, d.OmittedMessages = d.SessionTokens, kept, 0
-	return Handoff{Decision: d, Strategy: "whole", Text: text, Tokens: in.Count(string(text)), Kept: kept}, nil
+	d.KeptTokens, d.KeptMessages, d.OmittedMessages = d.SessionTokens, h.Kept, 0
+	h.Decision = d
+	return h, nil
 }
 
 // counter lends a worker's counter for the encoding.

@@ -103,3 +103,36 @@ func TestSecretsDontLeave(t *testing.T) {
 		}
 	}
 }
+
+// TestHandoffCountsWhatStandsAroundMessages: in a chat format each message has
+// its own frame, other formats are one message; the count has its bounds.
+func TestHandoffCountsWhatStandsAroundMessages(t *testing.T) {
+	b := newBench(t)
+	v, err := b.pipe.ViewOf(t.Context(), talk(3)) // three each of requests, calls, results, answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Thread.ID = id("077")
+	for _, tt := range []struct {
+		target, format, strategy string
+		budget, overhead         int
+	}{
+		{"gpt-5.5", "openai", "", 0, 5 + 3*(4+6+14+11)},
+		{"gpt-5.5", "openai", "selected", 100_000, 5 + 3*(4+6+14+11)},
+		{"gpt-5.5", "markdown", "", 0, 5 + 4},
+		{"claude-sonnet-4-6", "anthropic", "", 0, 9 + 3*(2+2+4+4)},
+		{"claude-sonnet-4-6", "markdown", "", 0, 9 + 2},
+	} {
+		h, err := b.pipe.Migrate(t.Context(), v, pipeline.Request{Target: tt.target, Format: tt.format, Strategy: tt.strategy, Budget: tt.budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Overhead != tt.overhead || h.Decision.MessageOverhead == 0 {
+			t.Errorf("%s as %s: %d tokens around %d messages, want %d; the decision has %d", tt.target, tt.format, h.Overhead, h.Kept, tt.overhead, h.Decision.MessageOverhead)
+		}
+		n := int64(h.Tokens)
+		if exact := strings.HasPrefix(tt.target, "gpt"); exact != (h.Count.Method == tokens.Exact) || exact != (h.Count.Lo == n && h.Count.Hi == n) {
+			t.Errorf("%s: %d tokens are %+v", tt.target, n, h.Count)
+		}
+	}
+}

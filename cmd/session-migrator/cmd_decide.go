@@ -259,7 +259,7 @@ func decisionTable(all []decisionJSON) *table {
 		}
 		tokens := number(d.TargetTokens)
 		if !d.Exact {
-			tokens = "≤ " + tokens
+			tokens = fmt.Sprintf("~%s ≤ %s", number(d.Count.Tokens), tokens)
 		}
 		from := d.WindowSource
 		if d.WindowDate != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
 )
 
 type migrateFlags struct {
@@ -96,12 +97,17 @@ func oneOf(s string, known ...string) bool {
 }
 
 type migrateJSON struct {
-	Schema          int                `json:"schema"`
-	ThreadID        string             `json:"thread_id"`
-	Decision        decide.Decision    `json:"decision"`
-	Strategy        string             `json:"strategy"` // whole, latest, shrunk, selected
-	Format          string             `json:"format"`
-	Tokens          int                `json:"tokens"` // of text, in the decision's encoding
+	Schema   int             `json:"schema"`
+	ThreadID string          `json:"thread_id"`
+	Decision decide.Decision `json:"decision"`
+	Strategy string          `json:"strategy"` // whole, latest, shrunk, selected
+	Format   string          `json:"format"`
+	Tokens   int             `json:"tokens"` // of text, in the decision's encoding
+	// Count is the same in the target's own tokens, MessageOverhead what its
+	// chat format adds: around each message in openai and anthropic, else around
+	// the one that the text is.
+	Count           tokens.Result      `json:"count"`
+	MessageOverhead int                `json:"message_overhead"`
 	KeptMessages    int                `json:"kept_messages"`
 	OmittedMessages int                `json:"omitted_messages"`
 	Retrieved       int                `json:"retrieved_messages"` // here only for --prompt
@@ -129,7 +135,7 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 	}
 	if a.flags.json {
 		return a.printJSON(migrateJSON{Schema: 1, ThreadID: v.Thread.ID, Decision: h.Decision, Strategy: h.Strategy, Format: f.format, Tokens: h.Tokens,
-			KeptMessages: h.Kept, OmittedMessages: h.Omitted, Retrieved: h.Retrieved, Text: string(h.Text), Freshness: v.Fresh})
+			Count: h.Count, MessageOverhead: h.Overhead, KeptMessages: h.Kept, OmittedMessages: h.Omitted, Retrieved: h.Retrieved, Text: string(h.Text), Freshness: v.Fresh})
 	}
 	if err := a.printTo(f.file, h.Text); err != nil {
 		return err
@@ -156,6 +162,15 @@ func tooSmall(err error) error {
 	return hinted(err, hint)
 }
 
+// estimateOf says what an estimated count is for the target; nothing of an exact
+// one.
+func estimateOf(target string, c tokens.Result) string {
+	if c.Method != tokens.Estimated {
+		return ""
+	}
+	return fmt.Sprintf(" of %s (about %s for %s: %s to %s, estimated)", c.Encoding, number(c.Tokens), clean(target, false), number(c.Lo), number(c.Hi))
+}
+
 // handoffLine says in a line what was given.
 func handoffLine(target string, h pipeline.Handoff) string {
 	var b strings.Builder
@@ -163,7 +178,7 @@ func handoffLine(target string, h pipeline.Handoff) string {
 	if h.Strategy != "whole" {
 		fmt.Fprintf(&b, " (%s)", h.Strategy)
 	}
-	fmt.Fprintf(&b, ", %s tokens, %s", number(h.Tokens), plural(h.Kept, "message"))
+	fmt.Fprintf(&b, ", %s tokens%s, %s", number(h.Tokens), estimateOf(target, h.Count), plural(h.Kept, "message"))
 	if h.Omitted > 0 {
 		fmt.Fprintf(&b, ", %s left out by reference", number(h.Omitted))
 	}

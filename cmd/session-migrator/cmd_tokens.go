@@ -23,7 +23,9 @@ func newTokensCommand(a *app) *cobra.Command {
 		Short: "Count tokens of files, or of stdin",
 		Long: `Counts the tokens of each file, or of stdin without files or for "-". With
 --model the model's own encoding is used where it is published; else the count
-is of the closest one and "exact" is false.
+of o200k_base is converted by a measured ratio: "exact" is false, and "count" has
+the likeliest number and its bounds. Files are read side by side and as streams,
+so they may be of any size.
 
 Exit codes: 0 counted, 2 wrong usage, 3 some files could not be read, 1 none could.`,
 		Example: "  session-migrator tokens README.md --model gpt-4o\n  git diff | session-migrator tokens",
@@ -55,6 +57,8 @@ type countJSON struct {
 	Bytes    int64           `json:"bytes"`
 	// UpperBound is what the model may count at most, where exact is false.
 	UpperBound int64 `json:"upper_bound,omitempty"`
+	// Count is in the model's own tokens, with bounds where it is estimated.
+	Count tokens.Result `json:"count"`
 }
 
 type failJSON struct {
@@ -66,7 +70,7 @@ type failJSON struct {
 type counting struct {
 	encoding tokens.Encoding
 	exact    bool
-	factor   float64
+	ratio    tokens.Ratio
 }
 
 func (f tokensFlags) counting(a *app) (counting, error) {
@@ -78,15 +82,15 @@ func (f tokensFlags) counting(a *app) (counting, error) {
 		if err != nil {
 			return counting{}, usageError{err}
 		}
-		return counting{e, true, 1}, nil
+		return counting{e, true, tokens.One()}, nil
 	case f.model != "":
 		m, err := capacity.Default().Lookup(f.model)
 		if err != nil {
 			a.warn("nothing is known of %s: counted with %s", f.model, m.Encoding)
 		}
-		return counting{m.Encoding, m.CountExact, m.FactorHigh}, nil
+		return counting{m.Encoding, m.CountExact, m.Ratio()}, nil
 	}
-	return counting{tokens.O200kBase, true, 1}, nil
+	return counting{tokens.O200kBase, true, tokens.One()}, nil
 }
 
 func runTokens(ctx context.Context, a *app, files []string, f tokensFlags) error {
@@ -150,29 +154,44 @@ func (c counting) count(a *app, file string) (countJSON, error) {
 		return countJSON{}, fmt.Errorf("count tokens of %s: %w", file, err)
 	}
 	j := countJSON{File: file, Encoding: c.encoding, Exact: c.exact, Tokens: n, Bytes: size}
-	if !c.exact && c.factor > 1 {
-		j.UpperBound = int64(float64(n)*c.factor) + 1
+	j.Count = c.ratio.Apply(n, c.encoding.String(), c.exact)
+	if j.Count.Method != tokens.Exact {
+		j.UpperBound = j.Count.Hi
 	}
 	return j, nil
 }
 
 func printCounts(a *app, counts []countJSON) error {
-	if len(counts) == 1 && counts[0].UpperBound == 0 {
+	estimated := counts[0].Count.Method != tokens.Exact // of all: they have one model
+	if len(counts) == 1 && !estimated {
 		_, err := fmt.Fprintln(a.out, counts[0].Tokens)
 		return err
 	}
-	t := table{head: []string{"TOKENS", "AT MOST", "BYTES", "ENCODING", "FILE"}, right: []bool{true, true, true}}
-	var sum countJSON
-	for _, c := range counts {
-		most := c.Tokens
-		if c.UpperBound > 0 {
-			most = c.UpperBound
+	t := table{head: []string{"TOKENS", "BYTES", "ENCODING", "FILE"}, right: []bool{true, true}}
+	if estimated {
+		t = table{head: []string{"ABOUT", "AT LEAST", "AT MOST", "BYTES", "COUNTED WITH", "FILE"}, right: []bool{true, true, true, true}}
+	}
+	add := func(c countJSON, encoding string) {
+		row := []string{number(c.Count.Tokens)}
+		if estimated {
+			row = append(row, number(c.Count.Lo), number(c.Count.Hi))
 		}
-		t.add(number(c.Tokens), number(most), number(c.Bytes), c.Encoding.String(), clean(c.File, false))
-		sum.Tokens, sum.Bytes, sum.UpperBound = sum.Tokens+c.Tokens, sum.Bytes+c.Bytes, sum.UpperBound+most
+		t.add(append(row, number(c.Bytes), encoding, clean(c.File, false))...)
+	}
+	sum := countJSON{File: "total"}
+	for _, c := range counts {
+		add(c, c.Encoding.String())
+		sum.Bytes += c.Bytes
+		sum.Count.Tokens, sum.Count.Lo, sum.Count.Hi = sum.Count.Tokens+c.Count.Tokens, sum.Count.Lo+c.Count.Lo, sum.Count.Hi+c.Count.Hi
 	}
 	if len(counts) > 1 {
-		t.add(number(sum.Tokens), number(sum.UpperBound), number(sum.Bytes), "", "total")
+		add(sum, "")
 	}
-	return t.print(a, a.out)
+	if err := t.print(a, a.out); err != nil {
+		return err
+	}
+	if estimated {
+		put(a.err, "estimated: the model's vocabulary is not public or not here; the bounds hold for whole sessions\n")
+	}
+	return nil
 }

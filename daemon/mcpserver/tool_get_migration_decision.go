@@ -25,7 +25,8 @@ func getMigrationDecision() *tool {
 			`"decision":{"type":"string","enum":["direct","compress"]},"strategy":{"type":"string"},"fit":{"type":"string"},` +
 			`"session_tokens":{"type":"integer"},"context_window":{"type":"integer"},"room_tokens":{"type":"integer"},"budget_tokens":{"type":"integer"},` +
 			`"reserve_tokens":{"type":"integer"},"kept_messages":{"type":"integer"},"omitted_messages":{"type":"integer"},"result_tokens":{"type":"integer"},` +
-			`"token_count":{"type":"string","enum":["exact","estimate"]},"encoding":{"type":"string"},"window_source":{"type":"string"},"confidence":{"type":"string"},` +
+			`"token_count":{"type":"string","enum":["exact","estimate"]},"target_tokens":{"type":"integer"},"target_tokens_low":{"type":"integer"},"target_tokens_high":{"type":"integer"},` +
+			`"message_overhead":{"type":"integer"},"encoding":{"type":"string"},"window_source":{"type":"string"},"confidence":{"type":"string"},` +
 			`"computed_at":{"type":"string"},"decisions":{"type":"array","items":{"type":"object"}},` +
 			`"memory_uri":{"type":"string"},"fresh":{"type":"boolean"},"read_bytes":{"type":"integer"},"behind_bytes":{"type":"integer"},"as_of":{"type":"string"},"age":{"type":"string"},"note":{"type":"string"}},"required":["session_id","fresh"]}`,
 		run: runGetMigrationDecision,
@@ -48,10 +49,16 @@ type verdict struct {
 	Omitted       *int   `json:"omitted_messages,omitempty"`
 	Result        *int   `json:"result_tokens,omitempty"`
 	Count         string `json:"token_count"`
-	Encoding      string `json:"encoding"`
-	Source        string `json:"window_source"`
-	Confidence    string `json:"confidence"`
-	ComputedAt    string `json:"computed_at"`
+	// In the target's own tokens: the likeliest number and its bounds, and what
+	// the chat format adds. Direct is decided on the upper bound with that.
+	Target     int64  `json:"target_tokens"`
+	TargetLow  int64  `json:"target_tokens_low"`
+	TargetHigh int64  `json:"target_tokens_high"`
+	Framing    int    `json:"message_overhead"`
+	Encoding   string `json:"encoding"`
+	Source     string `json:"window_source"`
+	Confidence string `json:"confidence"`
+	ComputedAt string `json:"computed_at"`
 }
 
 type decisionAnswer struct {
@@ -184,7 +191,7 @@ func (s *server) verdict(d decide.Decision) verdict {
 	v := verdict{
 		TargetModel: d.TargetModel, Surface: d.Surface, Decision: d.Verdict.String(), Strategy: d.Strategy.String(), Fit: d.Fit.String(),
 		SessionTokens: d.SessionTokens, Window: d.Window, Room: d.Room, Budget: d.Budget, Reserve: d.Reserve,
-		Count: "estimate", Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
+		Count: "estimate", Target: d.Count.Tokens, TargetLow: d.Count.Lo, TargetHigh: d.Count.Hi, Framing: d.MessageOverhead, Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
 	}
 	if d.Exact {
 		v.Count = "exact"

@@ -202,9 +202,13 @@ func For(w Window, sessionTokens, shrunkTokens int, exact bool, p Options) Decis
 // Recount fills in Count and MessageOverhead from the figures that they follow
 // from, which are all that a cache needs to keep.
 func (d *Decision) Recount() {
+	d.Count = d.Converted(d.SessionTokens)
+	d.MessageOverhead = max(d.TargetTokens-int(d.Count.Hi), 0)
+}
+
+// Converted gives so many tokens of Encoding in the target's own.
+func (d *Decision) Converted(counted int) tokens.Result {
 	factor := parts(clampFactor(d.Factor))
-	hi := scaleUp(max(d.SessionTokens, 0), factor)
-	d.MessageOverhead = max(d.TargetTokens-hi, 0)
 	r := tokens.Ratio{Low: d.FactorLow, Typical: d.FactorTypical, High: float64(factor) / one}
 	if !(r.Typical > 0) {
 		r.Typical = r.High
@@ -214,8 +218,9 @@ func (d *Decision) Recount() {
 	}
 	r.Typical = min(r.Typical, r.High)
 	r.Low = min(r.Low, r.Typical)
-	d.Count = r.Apply(int64(d.SessionTokens), d.Encoding, d.Exact)
-	d.Count.Hi = int64(hi)
+	c := r.Apply(int64(counted), d.Encoding, d.Exact)
+	c.Hi = int64(scaleUp(max(counted, 0), factor)) // the very figure that is compared
+	return c
 }
 
 // plus adds and stays an int.

@@ -104,6 +104,7 @@ func (d *Document) fields(level frontLevel, limit int, body string) *yaml.Node {
 		put("turns", number(int64(t.Turns)))
 		put("tokens", d.tokens())
 		put("fit", d.fit(limit))
+		put("fit_tokens", d.fitTokens(limit))
 		put("summary", quoted(d.summaryField()))
 	}
 	put("hash", quoted(hashOf(body)))
@@ -183,6 +184,27 @@ func (d *Document) fit(limit int) *yaml.Node {
 		if err == nil && d.decisions[i].TargetModel != "" {
 			pairs = append(pairs, middleCut(clean(d.decisions[i].TargetModel), 60), string(v))
 		}
+	}
+	return flow(pairs...)
+}
+
+// fitTokens says for the same targets how many tokens each makes of the session:
+// counted, or estimated with the bounds.
+func (d *Document) fitTokens(limit int) *yaml.Node {
+	var pairs []string
+	for i := range d.decisions {
+		if i*50 >= limit {
+			break
+		}
+		c := d.decisions[i].Count
+		if c.Method == 0 || d.decisions[i].TargetModel == "" {
+			continue
+		}
+		s := fmt.Sprintf("%d %s", c.Tokens, c.Method)
+		if c.Lo != c.Hi {
+			s += fmt.Sprintf(" %d-%d", c.Lo, c.Hi)
+		}
+		pairs = append(pairs, middleCut(clean(d.decisions[i].TargetModel), 60), s)
 	}
 	return flow(pairs...)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/memory"
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -250,4 +251,15 @@ func checkFront(t *testing.T, text string) map[string]any {
 		t.Errorf("body begins with %.40q", body)
 	}
 	return m
+}
+
+// TestFrontSaysHowTargetsCount: exact, or estimated with the bounds.
+func TestFrontSaysHowTargetsCount(t *testing.T) {
+	in := answered().input()
+	in.Decisions[0].Count = tokens.Result{Tokens: 1234, Method: tokens.Exact, Lo: 1234, Hi: 1234}
+	in.Decisions[1].Count = tokens.Result{Tokens: 1876, Method: tokens.Estimated, Lo: 1740, Hi: 1975}
+	text, err := memory.Render(memory.Build(in), memory.Options{})
+	if want := `fit_tokens: {"gpt-5": "1234 exact", "8k-model": "1876 estimated 1740-1975"}`; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v: no %s in\n%.2000s", err, want, text)
+	}
 }
