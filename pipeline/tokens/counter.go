@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"unicode/utf8"
 	"unsafe"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Counter counts the tokens of texts in one encoding. It remembers what it has
@@ -16,6 +18,8 @@ type Counter struct {
 	cache    cache
 	merger   *merger
 	legacy   *legacy // for the encodings without an engine of ours
+	imported *Imported
+	ranked   *ranked // for an imported vocabulary that is not closed
 	scratch  []byte  // valid UTF-8 made of a text that was not
 }
 
@@ -52,6 +56,9 @@ func (c *Counter) CountString(s string) int {
 
 // countValid counts a text that is valid UTF-8.
 func (c *Counter) countValid(text []byte) int {
+	if c.imported != nil {
+		return c.countImported(text)
+	}
 	if c.merger == nil && c.legacy == nil {
 		c.load()
 	}
@@ -68,6 +75,9 @@ func (c *Counter) countValid(text []byte) int {
 
 // load takes what the encoding needs, building it if this is its first use.
 func (c *Counter) load() {
+	if c.imported != nil {
+		return // made with all it needs
+	}
 	switch c.encoding {
 	case O200kBase:
 		c.merger = newMerger(o200kVocabulary())
@@ -82,6 +92,25 @@ func (c *Counter) load() {
 	if c.legacy == nil {
 		c.cache = newCache()
 	}
+}
+
+// countImported counts with an imported vocabulary.
+func (c *Counter) countImported(text []byte) int {
+	if c.imported.NFC && !norm.NFC.IsNormal(text) {
+		text = norm.NFC.Bytes(text)
+	}
+	count := 0
+	for i := 0; i < len(text); {
+		j := c.imported.Split.end(c.classes, text, i)
+		switch {
+		case c.ranked == nil:
+			count += c.countPiece(text, i, j)
+		default:
+			count += c.ranked.count(text[i:j])
+		}
+		i = j
+	}
+	return count
 }
 
 // The two loops are the same but for the splitter: called through a value it

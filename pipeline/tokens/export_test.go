@@ -78,3 +78,13 @@ func Build(enc Encoding) any {
 	}
 	return build(inflate(cl100kBlob))
 }
+
+// PiecesBy returns text as the split cuts it.
+func PiecesBy(s Split, text string) (all []string) {
+	for i := 0; i < len(text); {
+		j := s.end(classes(), []byte(text), i)
+		all = append(all, text[i:j])
+		i = j
+	}
+	return all
+}

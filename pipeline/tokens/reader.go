@@ -33,6 +33,11 @@ func CountReader(enc Encoding, r io.Reader) (tokens, bytes int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	return c.CountReader(r)
+}
+
+// CountReader is the function of that name with a counter that is there.
+func (c *Counter) CountReader(r io.Reader) (tokens, bytes int64, err error) {
 	c.load()
 	s := newStream(c, readBlock, readLimit)
 	bytes, err = s.readAll(r)
@@ -92,7 +97,7 @@ func (s *stream) settle() error {
 		return nil
 	}
 	s.flush(s.counter.lastBorder(s.text))
-	if m := s.counter.merger; m != nil && len(s.text) >= s.block/2 {
+	if m := s.counter.merger; m != nil && s.counter.imported == nil && len(s.text) >= s.block/2 {
 		kept, extra := m.shorten(s.text)
 		s.text, s.tokens = kept, s.tokens+int64(extra)
 	}
