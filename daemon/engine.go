@@ -16,6 +16,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/disk"
 	"github.com/session-migrator/session-migrator/watch"
@@ -201,6 +202,8 @@ func PipelineOptions(c config.Config) pipeline.Options {
 		Decide:  decide.Options{Reserve: c.Reserve, Comfort: c.Comfort},
 		Suspect: func(threadID string) { askScrub(c, threadID) },
 	}
+	// One that can't be read counts for nothing; "tokens import" names it.
+	o.Vocabularies, _ = vocabs.Open(c.Vocabularies())
 	for id, m := range c.Models {
 		o.Models = append(o.Models, capacity.Model{
 			ID: id, Window: m.Context, Input: m.Input, MaxOutput: m.Output, EffectivePercent: 100,

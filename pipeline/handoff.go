@@ -56,13 +56,16 @@ func (p *Pipeline) Decide(t transcript.Thread, model string, opt decide.Options)
 	if opt == (decide.Options{}) {
 		opt = p.opt.Decide
 	}
-	return decideFor(window(model, m), t, opt)
+	return decideFor(p.window(p.Table(), model, m), t, opt)
 }
 
 // Migrate gives the whole conversation when it fits the target, else the most
 // valuable part of it, with refs for the rest. Secrets are taken out before
 // anything is cut.
 func (p *Pipeline) Migrate(ctx context.Context, v View, q Request) (Handoff, error) {
+	if err := p.CountFor(ctx, &v, q.Target); err != nil {
+		return Handoff{}, err
+	}
 	m, _ := p.Table().Lookup(q.Target) // as Decide
 	h, err := p.handoff(ctx, v, q, m.Framing)
 	if err != nil {
@@ -211,6 +214,13 @@ func whole(in compress.Input, d decide.Decision) (Handoff, error) {
 
 // counter lends a worker's counter for the encoding.
 func (p *Pipeline) counter(ctx context.Context, encoding string) (compress.Counter, func(), error) {
+	if _, err := tokens.ParseEncoding(encoding); err != nil && encoding != "" {
+		c, err := p.opt.Vocabularies.Counter(encoding)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.CountString, func() {}, nil
+	}
 	select {
 	case c := <-p.counters:
 		release := func() { p.counters <- c }

@@ -15,6 +15,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Models []capacity.Model
 	// Decide is the policy of decisions.
 	Decide decide.Options
+	// Vocabularies are those that the user imported; nil for none.
+	Vocabularies *vocabs.Shelf
 	// Counters bounds how many files are read at once; 0 takes the number of
 	// processors.
 	Counters int
@@ -59,7 +62,8 @@ type targets struct {
 // target is what one model takes in, and what its chat format adds.
 type target struct {
 	decide.Window
-	framing capacity.Framing
+	framing  capacity.Framing
+	imported string // vocabulary that is the model's own; "" for none
 }
 
 // fitsShown bounds how many decisions stand in a document's front matter, which
@@ -126,7 +130,7 @@ func (p *Pipeline) Retarget(ctx context.Context) error {
 	makers := map[string]bool{}
 	for _, id := range p.opt.Targets {
 		m, _ := table.Lookup(id)
-		t.windows = append(t.windows, window(id, m))
+		t.windows = append(t.windows, p.window(table, id, m))
 		if maker := orElse(m.Vendor, m.ID); m.Surface != capacity.SurfaceCodex && !makers[maker] && len(t.shown) < fitsShown {
 			makers[maker] = true
 			t.shown = append(t.shown, len(t.windows)-1)
@@ -147,8 +151,9 @@ func orElse(a, b string) string {
 func (p *Pipeline) Table() *capacity.Table { return p.targets.Load().table }
 
 // window maps a row of the capacity table to what decide needs.
-func window(id string, m capacity.Model) target {
-	return target{framing: m.Framing, Window: decide.Window{
+func (p *Pipeline) window(table *capacity.Table, id string, m capacity.Model) target {
+	own, _ := p.opt.Vocabularies.For(table.Canonical(id))
+	return target{framing: m.Framing, imported: own.Name, Window: decide.Window{
 		Model: id, Surface: m.Surface, WindowTokens: m.Window, InputLimit: m.Input, MaxOutput: m.MaxOutput,
 		EffectivePercent: m.EffectivePercent,
 		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, FactorTypical: m.Factor, FactorLow: m.FactorLow, Exact: m.CountExact,
@@ -167,6 +172,9 @@ func (p *Pipeline) decisions(t transcript.Thread) []decide.Decision {
 }
 
 func decideFor(w target, t transcript.Thread, opt decide.Options) decide.Decision {
+	if _, ok := t.Tokens[w.imported]; ok && w.imported != "" {
+		w.Encoding, w.Exact, w.Factor, w.FactorTypical, w.FactorLow = w.imported, true, 1, 1, 1
+	}
 	n, ok := t.Tokens[w.Encoding]
 	if !ok {
 		w.Encoding, w.Exact = tokens.O200kBase.String(), false

@@ -196,6 +196,9 @@ func (p *packs) load(ctx context.Context) error {
 
 // decide gives the decision, and why no hand-over can be made if none can.
 func (p *packs) decide(ctx context.Context, model string) (d decide.Decision, problem string, err error) {
+	if err := p.r.pipe.CountFor(ctx, &p.v, model); err != nil {
+		return d, "", err
+	}
 	d = p.r.pipe.Decide(p.v.Thread, model, p.opt)
 	d.ComputedAt = p.now.UTC()
 	if ready, ok := p.ready[model]; ok && ready.Window == d.Window && ready.Verdict == d.Verdict && ready.SessionTokens == d.SessionTokens {

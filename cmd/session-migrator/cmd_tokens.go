@@ -12,6 +12,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 )
 
 type tokensFlags struct{ model, encoding string }
@@ -37,9 +38,10 @@ Exit codes: 0 counted, 2 wrong usage, 3 some files could not be read, 1 none cou
 		},
 	}
 	cmd.Flags().StringVarP(&f.model, "model", "m", "", "count as this model does")
-	cmd.Flags().StringVarP(&f.encoding, "encoding", "e", "", "o200k_base (default), cl100k_base, p50k_base or r50k_base")
+	cmd.Flags().StringVarP(&f.encoding, "encoding", "e", "", "o200k_base (default), cl100k_base, p50k_base, r50k_base or an imported one")
 	completes(cmd, "model", a.completeModels)
 	choice(cmd, "encoding", "o200k_base", "cl100k_base", "p50k_base", "r50k_base")
+	cmd.AddCommand(newTokensImportCommand(a))
 	return cmd
 }
 
@@ -50,11 +52,11 @@ type tokensJSON struct {
 }
 
 type countJSON struct {
-	File     string          `json:"file"`
-	Encoding tokens.Encoding `json:"encoding"`
-	Exact    bool            `json:"exact"` // the encoding is the model's own
-	Tokens   int64           `json:"tokens"`
-	Bytes    int64           `json:"bytes"`
+	File     string `json:"file"`
+	Encoding string `json:"encoding"`
+	Exact    bool   `json:"exact"` // the encoding is the model's own
+	Tokens   int64  `json:"tokens"`
+	Bytes    int64  `json:"bytes"`
 	// UpperBound is what the model may count at most, where exact is false.
 	UpperBound int64 `json:"upper_bound,omitempty"`
 	// Count is in the model's own tokens, with bounds where it is estimated.
@@ -68,29 +70,53 @@ type failJSON struct {
 
 // counting is what a model or encoding means for counting.
 type counting struct {
-	encoding tokens.Encoding
+	encoding string
 	exact    bool
 	ratio    tokens.Ratio
+	counter  func() (*tokens.Counter, error)
+}
+
+// countingWith counts with a vocabulary of the program.
+func countingWith(e tokens.Encoding, exact bool, r tokens.Ratio) counting {
+	return counting{e.String(), exact, r, func() (*tokens.Counter, error) { return tokens.New(e) }}
+}
+
+// imported counts with the vocabulary that the user imported for the model, or
+// under that name.
+func imported(shelf *vocabs.Shelf, e vocabs.Entry) counting {
+	return counting{e.Name, true, tokens.One(), func() (*tokens.Counter, error) { return shelf.Counter(e.Name) }}
 }
 
 func (f tokensFlags) counting(a *app) (counting, error) {
+	shelf, err := a.vocabularies()
+	if err != nil {
+		return counting{}, err
+	}
 	switch {
 	case f.encoding != "" && f.model != "":
 		return counting{}, usagef("--model and --encoding exclude each other")
 	case f.encoding != "":
+		for _, e := range shelf.Entries() {
+			if e.Name == f.encoding {
+				return imported(shelf, e), nil
+			}
+		}
 		e, err := tokens.ParseEncoding(f.encoding)
 		if err != nil {
 			return counting{}, usageError{err}
 		}
-		return counting{e, true, tokens.One()}, nil
+		return countingWith(e, true, tokens.One()), nil
 	case f.model != "":
+		if e, ok := shelf.For(capacity.Default().Canonical(f.model)); ok {
+			return imported(shelf, e), nil
+		}
 		m, err := capacity.Default().Lookup(f.model)
 		if err != nil {
 			a.warn("nothing is known of %s: counted with %s", f.model, m.Encoding)
 		}
-		return counting{m.Encoding, m.CountExact, m.Ratio()}, nil
+		return countingWith(m.Encoding, m.CountExact, m.Ratio()), nil
 	}
-	return counting{tokens.O200kBase, true, tokens.One()}, nil
+	return countingWith(tokens.O200kBase, true, tokens.One()), nil
 }
 
 func runTokens(ctx context.Context, a *app, files []string, f tokensFlags) error {
@@ -149,12 +175,16 @@ func (c counting) count(a *app, file string) (countJSON, error) {
 		defer func() { _ = f.Close() }() // only read
 		in = f
 	}
-	n, size, err := tokens.CountReader(c.encoding, in)
+	counter, err := c.counter()
+	if err != nil {
+		return countJSON{}, err
+	}
+	n, size, err := counter.CountReader(in)
 	if err != nil {
 		return countJSON{}, fmt.Errorf("count tokens of %s: %w", file, err)
 	}
 	j := countJSON{File: file, Encoding: c.encoding, Exact: c.exact, Tokens: n, Bytes: size}
-	j.Count = c.ratio.Apply(n, c.encoding.String(), c.exact)
+	j.Count = c.ratio.Apply(n, c.encoding, c.exact)
 	if j.Count.Method != tokens.Exact {
 		j.UpperBound = j.Count.Hi
 	}
@@ -180,7 +210,7 @@ func printCounts(a *app, counts []countJSON) error {
 	}
 	sum := countJSON{File: "total"}
 	for _, c := range counts {
-		add(c, c.Encoding.String())
+		add(c, c.Encoding)
 		sum.Bytes += c.Bytes
 		sum.Count.Tokens, sum.Count.Lo, sum.Count.Hi = sum.Count.Tokens+c.Count.Tokens, sum.Count.Lo+c.Count.Lo, sum.Count.Hi+c.Count.Hi
 	}

@@ -282,6 +282,9 @@ func (c Config) Search() string { return filepath.Join(c.Home, "search.db") }
 // Vectors is where the vectors for search lie, if there are any.
 func (c Config) Vectors() string { return filepath.Join(c.Home, "vectors.db") }
 
+// Vocabularies is the folder of the vocabularies that the user imported.
+func (c Config) Vocabularies() string { return filepath.Join(c.Home, "vocabularies") }
+
 // Run is the folder of the lock and of what the daemon says of itself.
 func (c Config) Run() string { return filepath.Join(c.Home, "run") }
 

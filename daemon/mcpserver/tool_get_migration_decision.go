@@ -108,11 +108,15 @@ func runGetMigrationDecision(ctx context.Context, s *server, c call) (result, er
 	if changed != nil && !errors.Is(changed, store.ErrChanged) {
 		return result{}, changed
 	}
-	if fresh.Behind > 0 || changed != nil {
+	if fresh.Behind > 0 || changed != nil || h.pipe.Imported(target) {
 		// The messages are loaded for the few sessions alone that are being
-		// written, or whose rows disagree.
+		// written, or whose rows disagree, and to count them for a model whose
+		// vocabulary the user imported.
 		v, err := h.pipe.View(ctx, id)
 		if err != nil {
+			return result{}, err
+		}
+		if err := h.pipe.CountFor(ctx, &v, target); err != nil {
 			return result{}, err
 		}
 		t, fresh = v.Thread, v.Fresh

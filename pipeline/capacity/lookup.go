@@ -43,6 +43,10 @@ func (t *Table) Lookup(id string) (Model, error) {
 	return m, nil
 }
 
+// Canonical gives a name as families of models are told by: its id without
+// host, surface, variant and window, in small letters, with dashes for dots.
+func (t *Table) Canonical(id string) string { return t.core.name(id).canon }
+
 // windowError is what Lookup says of a name with a window that is none.
 type windowError struct{ asked, wrong string }
 

@@ -1,0 +1,52 @@
+package pipeline
+
+import (
+	"context"
+	"maps"
+
+	"github.com/session-migrator/session-migrator/pipeline/compress"
+)
+
+// Imported says whether the model's own vocabulary was imported: CountFor then
+// makes its decisions exact.
+func (p *Pipeline) Imported(model string) bool {
+	_, ok := p.opt.Vocabularies.For(p.Table().Canonical(model))
+	return ok
+}
+
+// CountFor counts the view's messages with the model's own vocabulary, if that
+// was imported. What a cache keeps is counted in the program's vocabularies
+// alone: this is done anew for each answer, at the price of a count.
+func (p *Pipeline) CountFor(ctx context.Context, v *View, model string) error {
+	e, ok := p.opt.Vocabularies.For(p.Table().Canonical(model))
+	if !ok {
+		return nil
+	}
+	if _, done := v.Thread.Tokens[e.Name]; done {
+		return nil
+	}
+	c, err := p.opt.Vocabularies.Counter(e.Name)
+	if err != nil {
+		return err
+	}
+	var all, shrunk int64
+	for i := range v.Messages {
+		m := &v.Messages[i]
+		if !m.Role.Migrates() {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		body := m.Body()
+		n := int64(c.CountString(body) + c.CountString(m.Name))
+		all += n
+		if short, cut := compress.Shrink(m.Role, m.Name, body); cut {
+			n = min(n, int64(c.CountString(short)))
+		}
+		shrunk += n
+	}
+	v.Thread.Tokens, v.Thread.ShrunkTokens = maps.Clone(v.Thread.Tokens), maps.Clone(v.Thread.ShrunkTokens)
+	v.Thread.Tokens[e.Name], v.Thread.ShrunkTokens[e.Name] = all, shrunk
+	return nil
+}

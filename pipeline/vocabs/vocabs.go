@@ -1,0 +1,203 @@
+// Package vocabs keeps vocabularies that the user imported, below the data
+// folder: for each the file as its publisher made it, and a manifest that pins
+// the file's SHA-256 and says for which models it counts.
+//
+//	vocabularies/qwen3.json    the manifest
+//	vocabularies/qwen3.vocab   the file
+//
+// Nothing of a file is read before it is asked to count; then it must have the
+// hash that was pinned.
+package vocabs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/store/atomicfile"
+)
+
+// Entry is an imported vocabulary.
+type Entry struct {
+	Name string `json:"name"` // also names the encoding in answers
+	// Models are normalised ids: "qwen3" is that and "qwen3-max", but not the
+	// next version "qwen3-7"; "llama-3*" is all that begins so.
+	Models []string `json:"models"`
+	SHA256 string   `json:"sha256"`
+	Split  string   `json:"split"`
+	Tokens int      `json:"tokens"`
+	NFC    bool     `json:"nfc"`
+	Closed bool     `json:"closed"`
+}
+
+// Shelf gives the imported vocabularies of one folder. It is safe for concurrent
+// use.
+type Shelf struct {
+	dir     string
+	entries []Entry
+
+	mu   sync.Mutex
+	open map[string]*tokens.Imported // by name; guarded by mu
+}
+
+const (
+	manifestExt = ".json"
+	fileExt     = ".vocab"
+)
+
+// Open lists what is in a folder; one that isn't there is empty. The error names
+// manifests that can't be read; the others are there all the same.
+func Open(dir string) (*Shelf, error) {
+	s := &Shelf{dir: dir, open: map[string]*tokens.Imported{}}
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("list imported vocabularies: %w", err)
+	}
+	var bad []error
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != manifestExt {
+			continue
+		}
+		var e Entry
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		if err == nil && (e.Name+manifestExt != f.Name() || !namePattern.MatchString(e.Name)) {
+			err = fmt.Errorf("it names itself %q", e.Name)
+		}
+		if err != nil {
+			bad = append(bad, fmt.Errorf("read manifest of imported vocabulary %s: %w", f.Name(), err))
+			continue
+		}
+		s.entries = append(s.entries, e)
+	}
+	return s, errors.Join(bad...)
+}
+
+// Entries are sorted by name.
+func (s *Shelf) Entries() []Entry { return slices.Clone(s.entries) }
+
+// For gives the vocabulary of a model by its normalised id; the most specific of
+// several. A nil shelf has none.
+func (s *Shelf) For(canonical string) (best Entry, ok bool) {
+	if s == nil {
+		return Entry{}, false
+	}
+	longest := 0
+	for _, e := range s.entries {
+		for _, m := range e.Models {
+			if len(m) > longest && answers(m, canonical) {
+				best, longest, ok = e, len(m), true
+			}
+		}
+	}
+	return best, ok
+}
+
+// version is what follows an id where another version of the model is meant.
+var version = regexp.MustCompile(`^-\d{1,2}(-|$)`)
+
+func answers(pattern, id string) bool {
+	if start, any := strings.CutSuffix(pattern, "*"); any {
+		return strings.HasPrefix(id, start)
+	}
+	rest, ok := strings.CutPrefix(id, pattern)
+	return ok && (rest == "" || rest[0] == '-' && !version.MatchString(rest))
+}
+
+// Counter gives a new counter for an imported vocabulary, which is built on
+// first use. The file must be the one that was pinned.
+func (s *Shelf) Counter(name string) (*tokens.Counter, error) {
+	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("no vocabulary %q was imported", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.open[name]
+	if v == nil {
+		e := s.entries[i]
+		file, err := os.ReadFile(filepath.Join(s.dir, name+fileExt))
+		if err != nil {
+			return nil, fmt.Errorf("read imported vocabulary: %w", err)
+		}
+		if v, err = tokens.Import(file, e.Split); err != nil {
+			return nil, fmt.Errorf("open imported vocabulary %s: %w", name, err)
+		}
+		if v.SHA256 != e.SHA256 {
+			return nil, fmt.Errorf("imported vocabulary %s has SHA-256 %s, pinned is %s: import it again", name, v.SHA256, e.SHA256)
+		}
+		s.open[name] = v
+	}
+	return v.New(), nil
+}
+
+// Release lets go of what was built; it is built anew when it is asked for.
+func (s *Shelf) Release() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.open)
+}
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+
+// Save puts a vocabulary into a folder. The file goes first: a manifest without
+// its file is never there.
+func Save(dir string, e Entry, file []byte) error {
+	if !namePattern.MatchString(e.Name) {
+		return fmt.Errorf("name %q: give small letters, digits, dots and dashes", e.Name)
+	}
+	if _, err := tokens.ParseEncoding(e.Name); err == nil {
+		return fmt.Errorf("name %q is that of a vocabulary of the program", e.Name)
+	}
+	if err := os.MkdirAll(dir, atomicfile.DirMode); err != nil {
+		return fmt.Errorf("make folder of imported vocabularies: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open folder of imported vocabularies: %w", err)
+	}
+	defer func() { _ = root.Close() }() // a folder: nothing is written through it
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	if err := atomicfile.Write(root, e.Name+fileExt, file, atomicfile.FileMode); err != nil {
+		return fmt.Errorf("keep vocabulary: %w", err)
+	}
+	if err := atomicfile.Write(root, e.Name+manifestExt, append(text, '\n'), atomicfile.FileMode); err != nil {
+		return fmt.Errorf("keep manifest of vocabulary: %w", err)
+	}
+	return nil
+}
+
+// Usual gives the name and models that a vocabulary is known to be of, by its
+// split and size; empty if it can be several.
+func Usual(v *tokens.Imported) (name string, models []string) {
+	switch {
+	case v.Split == tokens.SplitQwen && v.Tokens == 151_643:
+		return "qwen3", []string{"qwen2*", "qwen3", "qwq*", "qvq*", "mimo*"}
+	case v.Split == tokens.SplitCl100k && v.Tokens == 128_000:
+		return "llama3", []string{"llama-3*", "llama3*"}
+	case v.Split == tokens.SplitDeepSeek && v.Tokens == 128_000:
+		return "deepseek", []string{"deepseek-v*", "deepseek-chat", "deepseek-reasoner"}
+	case v.Split == tokens.SplitKimi && v.Tokens == 163_584:
+		return "kimi-k2", []string{"kimi-k2*"}
+	}
+	return "", nil
+}
