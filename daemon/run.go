@@ -160,6 +160,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("index", e.index.run)
 	part("embed", e.runEmbed)
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
+	part("release vocabularies", e.release)
 	part("look after the cache", e.upkeep)
 	part("keep house", func(ctx context.Context) error { return e.house(ctx, w, pub) })
 	parts.Wait()
@@ -167,6 +168,24 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 		return cause
 	}
 	return nil
+}
+
+// releaseEvery: vocabularies that were not used for so long are let go; to build
+// them again takes less than a tenth of a second.
+const releaseEvery = 5 * time.Minute
+
+// release gives the memory of what counts back while nothing is counted.
+func (e *engine) release(ctx context.Context) error {
+	t := time.NewTicker(releaseEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			e.pipe.Release()
+		}
+	}
 }
 
 // intake ingests what watch reports, one change after the other.

@@ -223,6 +223,7 @@ func (p *Pipeline) counter(ctx context.Context, encoding string) (compress.Count
 	}
 	select {
 	case c := <-p.counters:
+		c.used = true
 		release := func() { p.counters <- c }
 		if encoding == tokens.Cl100kBase.String() {
 			return c.cl100k.CountString, release, nil

@@ -305,6 +305,7 @@ func (g *reading) countItems() {
 
 // item counts what was said, and the same with long tool output shrunk.
 func (c *counters) item(it *transcript.Item) store.ItemCount {
+	c.used = true
 	body := it.Body()
 	n := store.ItemCount{Hash: it.BodyHash()}
 	if !it.Role.Migrates() {

@@ -50,7 +50,10 @@ type Pipeline struct {
 }
 
 // counters are one worker's: they aren't for concurrent use.
-type counters struct{ o200k, cl100k *tokens.Counter }
+type counters struct {
+	o200k, cl100k *tokens.Counter
+	used          bool // since Release looked
+}
 
 // targets are the figures of the models that every thread is decided for.
 type targets struct {
@@ -88,7 +91,7 @@ func New(ctx context.Context, db *store.DB, opt Options) (*Pipeline, error) {
 		if err != nil {
 			return nil, fmt.Errorf("make a counter: %w", err)
 		}
-		p.counters <- &counters{o, c}
+		p.counters <- &counters{o200k: o, cl100k: c}
 	}
 	if p.opt.Targets == nil {
 		p.opt.Targets = capacity.DefaultTargets()
@@ -104,6 +107,31 @@ func (p *Pipeline) Warm(ctx context.Context) {
 		c.item(&transcript.Item{Role: transcript.RoleUser, Text: "warm"})
 		p.counters <- c
 	case <-ctx.Done():
+	}
+}
+
+// Release lets go of the vocabularies and caches of counters that were not used
+// since it was last called. The next count builds them anew.
+func (p *Pipeline) Release() {
+	idle := true
+	for range cap(p.counters) {
+		select {
+		case c := <-p.counters:
+			if c.used {
+				idle = false
+			} else {
+				c.o200k.Release()
+				c.cl100k.Release()
+			}
+			c.used = false
+			p.counters <- c
+		default:
+			idle = false // one is at work
+		}
+	}
+	if idle {
+		tokens.Release()
+		p.opt.Vocabularies.Release()
 	}
 }
 

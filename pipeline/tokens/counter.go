@@ -80,17 +80,25 @@ func (c *Counter) load() {
 	}
 	switch c.encoding {
 	case O200kBase:
-		c.merger = newMerger(o200kVocabulary())
+		c.merger = newMerger(o200kVocabulary.get())
 	case Cl100kBase:
-		c.merger = newMerger(cl100kVocabulary())
+		c.merger = newMerger(cl100kVocabulary.get())
 	case P50kBase:
-		c.legacy = p50kLegacy()
+		c.legacy = p50kLegacy.get()
 	case R50kBase:
-		c.legacy = r50kLegacy()
+		c.legacy = r50kLegacy.get()
 	}
 	c.classes = classes()
 	if c.legacy == nil {
 		c.cache = newCache()
+	}
+}
+
+// Release lets go of the vocabulary and the caches until the next count. The
+// counter of an imported vocabulary keeps both.
+func (c *Counter) Release() {
+	if c.imported == nil {
+		*c = Counter{encoding: c.encoding}
 	}
 }
 

@@ -88,3 +88,6 @@ func PiecesBy(s Split, text string) (all []string) {
 	}
 	return all
 }
+
+// Shared says whether two counters have one vocabulary.
+func Shared(a, b *Counter) bool { return a.merger.v == b.merger.v }

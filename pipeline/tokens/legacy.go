@@ -17,10 +17,11 @@ type legacy struct {
 	codec *tiktoken.Tiktoken
 }
 
-// Made on first use and kept for the life of the process.
+// Made on first use. tiktoken-go keeps what it has read for the life of the
+// process, so Release wins little here.
 var (
-	p50kLegacy = sync.OnceValue(func() *legacy { return newLegacy(P50kBase) })
-	r50kLegacy = sync.OnceValue(func() *legacy { return newLegacy(R50kBase) })
+	p50kLegacy = &shared[legacy]{make: func() *legacy { return newLegacy(P50kBase) }}
+	r50kLegacy = &shared[legacy]{make: func() *legacy { return newLegacy(R50kBase) }}
 )
 
 func newLegacy(enc Encoding) *legacy {

@@ -1,6 +1,9 @@
 package tokens
 
-import "sync"
+import (
+	"sync"
+	"weak"
+)
 
 // vocabulary is what the merge core reads: built once, never changed, shared
 // by all counters of the process.
@@ -24,12 +27,51 @@ const (
 // length returns the length of a token in bytes.
 func (v *vocabulary) length(id uint32) int { return int(v.info[id] >> tokenLength) }
 
-// Built on first use and kept for the life of the process, about 10 MB for
-// o200k_base and 5 MB for cl100k_base.
+// Built on first use and kept until Release, about 10 MB for o200k_base and 5 MB
+// for cl100k_base. They are read only; that they are there is no state that
+// anybody sees.
 var (
-	o200kVocabulary  = sync.OnceValue(func() *vocabulary { return build(inflate(o200kBlob)) })
-	cl100kVocabulary = sync.OnceValue(func() *vocabulary { return build(inflate(cl100kBlob)) })
+	o200kVocabulary  = &shared[vocabulary]{make: func() *vocabulary { return build(inflate(o200kBlob)) }}
+	cl100kVocabulary = &shared[vocabulary]{make: func() *vocabulary { return build(inflate(cl100kBlob)) }}
 )
+
+// Release lets go of the vocabularies that no counter holds any more; the next
+// count that needs one builds it anew. For a program that has been idle.
+func Release() {
+	o200kVocabulary.release()
+	cl100kVocabulary.release()
+	p50kLegacy.release()
+	r50kLegacy.release()
+}
+
+// shared is one thing for the whole process, made when it is first asked for.
+// After release it is still the same one for as long as somebody uses it.
+type shared[T any] struct {
+	make func() *T
+
+	mu   sync.Mutex
+	held *T // guarded by mu
+	weak weak.Pointer[T]
+}
+
+func (s *shared[T]) get() *T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		s.held = s.weak.Value()
+	}
+	if s.held == nil {
+		s.held = s.make()
+		s.weak = weak.Make(s.held)
+	}
+	return s.held
+}
+
+func (s *shared[T]) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = nil
+}
 
 // build makes the tables in three passes: the tree with what the prefixes of
 // a token tell, the packed trie, and the halves that need the trie.
