@@ -69,7 +69,7 @@ var confined = map[string][]string{
 	"github.com/mattn/go-sqlite3":            {"store"},
 	"github.com/fsnotify/fsnotify":           {"watch"},
 	"github.com/pkoukk/tiktoken-go":          {"pipeline/tokens"},
-	"golang.org/x/text":                      {"pipeline/tokens"},
+	"golang.org/x/text":                      {"pipeline/embed", "pipeline/tokens"},
 	"github.com/sashabaranov/go-openai":      {"pipeline/embed", "pipeline/summary"},
 	"github.com/kardianos/service":           {"install"},
 	"github.com/modelcontextprotocol/go-sdk": {"daemon/mcpserver"},

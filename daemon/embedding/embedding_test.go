@@ -2,9 +2,11 @@ package embedding
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/redact/redacttest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/search"
 	"github.com/session-migrator/session-migrator/store/spend"
 )
 
@@ -188,6 +191,82 @@ func TestWhatWasSaidIsFoundByMeaning(t *testing.T) {
 	ids, err := w.vectors.Nearest(t.Context(), w.model, []float32{1, 0, 0}, nil, 2)
 	if err != nil || len(ids) != 2 || ids[0] != 1<<32|3 || ids[1] != 1<<32|1 {
 		t.Errorf("nearest %x, %v", ids, err)
+	}
+}
+
+func TestAModelInAFolderNeedsNoLedger(t *testing.T) {
+	p := newPlace(t, nil)
+	p.cfg.Embeddings = config.Embeddings{Provider: "model2vec", Dir: t.TempDir(), MaxCallsPerDay: 1}
+	header := `{"embeddings":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}}`
+	model := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	for _, f := range []float32{0, 0, 1, 0, 0, 1} {
+		model = binary.LittleEndian.AppendUint32(model, math.Float32bits(f))
+	}
+	for name, text := range map[string]string{"model.safetensors": string(model), "tokenizer.json": `{"normalizer":{"type":"BertNormalizer","lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},
+		"model":{"type":"WordPiece","unk_token":"[UNK]","vocab":{"[UNK]":0,"kitten":1,"engine":2}}}`} {
+		if err := os.WriteFile(filepath.Join(p.cfg.Embeddings.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.say("/w", transcript.Facts{}, "the kitten sleeps")
+	p.say("/w", transcript.Facts{}, "the engine is broken")
+	w := p.worker()
+	for range 2 {
+		if err := p.round(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if i := w.Info(); i.Passages != 2 || i.Host != "" || !i.Local || p.spent().Calls != 0 {
+		t.Errorf("%+v, spent %+v", i, p.spent())
+	}
+	a := NewAsker(p.cfg)
+	defer func() { _ = a.Close() }()
+	r := search.Request{Query: "Engine?"}
+	if note := a.Fill(t.Context(), p.db, &r); note != "" {
+		t.Fatal(note)
+	}
+	if ids, err := r.Vectors.Nearest(t.Context(), r.Model, r.Vector, nil, 1); err != nil || len(ids) != 1 || ids[0] != 2<<32|1 {
+		t.Errorf("nearest %x, %v", ids, err)
+	}
+}
+
+// Questions about denied folders are not sent, and none without need.
+func TestWhichQuestionsAreSent(t *testing.T) {
+	e := newEndpoint(t)
+	p := newPlace(t, e)
+	p.cfg.Embeddings.DenyWorkspaces = []string{"/secret"}
+	ask := func(a *Asker, r search.Request) string {
+		t.Helper()
+		r.Query = "where is the kitten"
+		note := a.Fill(t.Context(), p.db, &r)
+		if (note == "") != (r.Vector != nil) {
+			t.Errorf("note %q, vector %v", note, r.Vector)
+		}
+		return note
+	}
+	if (*Asker)(nil).Fill(t.Context(), p.db, &search.Request{}) != "" || NewAsker(config.Config{}) != nil {
+		t.Error("there is an asker without settings")
+	}
+	a := NewAsker(p.cfg)
+	defer func() { _ = a.Close() }()
+	if note := ask(a, search.Request{}); !strings.Contains(note, "no vectors yet") || e.requests != 0 {
+		t.Errorf("%q after %d requests", note, e.requests)
+	}
+	denied := p.say("/secret", transcript.Facts{}, "my kitten sleeps")
+	open := p.say("/w", transcript.Facts{}, "my kitten sleeps")
+	if err := p.round(p.worker()); err != nil {
+		t.Fatal(err)
+	}
+	was := e.requests
+	for _, r := range []search.Request{{Workspace: "/secret"}, {Within: "/secret/below"}, {Thread: denied}, {Thread: "gone"}} {
+		if note := ask(a, r); !strings.Contains(note, "deny_workspaces") || e.requests != was {
+			t.Errorf("%+v: %q", r, note)
+		}
+	}
+	for _, r := range []search.Request{{}, {Workspace: "/w"}, {Thread: open}} {
+		if note := ask(a, r); note != "" || e.requests != was+1 { // and once only
+			t.Errorf("%+v: %q after %d requests", r, note, e.requests-was)
+		}
 	}
 }
 

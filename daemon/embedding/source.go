@@ -41,6 +41,9 @@ func open(c config.Embeddings, attempts int) (source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p == embed.Model2Vec {
+		return embed.OpenLocal(c.Dir)
+	}
 	opt := p.Fill(embed.Options{BaseURL: c.BaseURL, Model: c.Model, Dims: c.Dims, Key: string(c.Key), AllowRemote: c.AllowRemote, Attempts: attempts})
 	s, err := embed.New(opt)
 	if err != nil {
