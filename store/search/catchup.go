@@ -98,7 +98,22 @@ func (c *catchUp) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.check(ctx)
+}
+
+// check looks for damage that nothing met.
+func (c *catchUp) check(ctx context.Context) error {
+	due, err := c.x.unchecked(ctx)
+	if err == nil && due {
+		if c.begun && c.pause != nil {
+			if err := c.pause(ctx); err != nil {
+				return err
+			}
+		}
+		err = c.x.check(ctx)
+	}
+	c.own = err != nil
+	return err
 }
 
 // compare gives what is held of rollouts that no longer say so, and the rows of

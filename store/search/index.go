@@ -28,6 +28,9 @@ const (
 	readerBusy = 250 * time.Millisecond
 	// journalKept is what is left of a WAL that was long.
 	journalKept = 4 << 20
+	// checkEvery is how often the whole file is looked at: a reader that meets
+	// damage can't tell the writer.
+	checkEvery = 24 * time.Hour
 )
 
 // schema is all that the file has. Of a rollout that held names, the index has
@@ -35,7 +38,8 @@ const (
 // item's id.
 const schema = `
 CREATE VIRTUAL TABLE words USING fts5(said, content='', contentless_delete=1, detail=none, tokenize='ascii');
-CREATE TABLE held(rollout INTEGER PRIMARY KEY, mark INTEGER NOT NULL, through INTEGER NOT NULL);`
+CREATE TABLE held(rollout INTEGER PRIMARY KEY, mark INTEGER NOT NULL, through INTEGER NOT NULL);
+CREATE TABLE checked(id INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL);`
 
 var (
 	// ErrNone means that there is no index yet.
@@ -52,6 +56,7 @@ type Index struct {
 	catching sync.Mutex // held by the one CatchUp
 	seg      segmenter  // of CatchUp
 	bounds   bounds     // of its transactions
+	now      func() time.Time
 
 	mu   sync.RWMutex // held to change what follows, shared to use it
 	db   *sql.DB      // writes; nil of a reader
@@ -62,7 +67,7 @@ type Index struct {
 // Open opens the index at path for writing: one process does. One that is
 // missing, damaged, foreign or of another version is made anew.
 func Open(ctx context.Context, path string) (*Index, error) {
-	x := &Index{path: path, writer: true, bounds: defaultBounds()}
+	x := &Index{path: path, writer: true, bounds: defaultBounds(), now: time.Now}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	err := x.connect(ctx)
@@ -82,9 +87,18 @@ func OpenReader(ctx context.Context, path string) (*Index, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.connect(ctx); err != nil {
-		return nil, errors.Join(err, x.disconnect())
+		return nil, errors.Join(useless(err), x.disconnect())
 	}
 	return x, nil
+}
+
+// useless tells a reader that there is no index if there is none for it: the
+// writer will make it anew.
+func useless(err error) error {
+	if broken(err) {
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	return err
 }
 
 // Close frees the files.
@@ -336,7 +350,7 @@ func (x *Index) view(ctx context.Context) (tx *sql.Tx, release func(), err error
 	}
 	if err != nil {
 		x.mu.RUnlock()
-		return nil, nil, x.wrap("ask", err)
+		return nil, nil, useless(x.wrap("ask", err))
 	}
 	return tx, func() {
 		_ = tx.Rollback() // nothing was written
@@ -362,7 +376,31 @@ func (x *Index) follow(ctx context.Context) error {
 		return err
 	}
 	if err := x.connect(ctx); err != nil {
-		return errors.Join(err, x.disconnect())
+		return errors.Join(useless(err), x.disconnect())
 	}
 	return nil
+}
+
+// check looks at the whole file. It is for times when nothing else is to do.
+func (x *Index) check(ctx context.Context) error {
+	var first string
+	if err := x.read.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&first); err != nil {
+		return x.wrap("check", err)
+	}
+	if first != "ok" {
+		return fmt.Errorf("check of search index %s: %w: %s", x.path, store.ErrDamaged, first)
+	}
+	_, err := x.db.ExecContext(ctx, "INSERT OR REPLACE INTO checked VALUES(1, ?)", x.now().UnixNano())
+	return x.wrap("save the check", err)
+}
+
+// unchecked tells whether the last check is a day ago, or lies ahead.
+func (x *Index) unchecked(ctx context.Context) (bool, error) {
+	var at int64
+	err := x.db.QueryRowContext(ctx, "SELECT at_ns FROM checked").Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	age := x.now().Sub(time.Unix(0, at))
+	return age < 0 || age > checkEvery, x.wrap("look for the last check", err)
 }

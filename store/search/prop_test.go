@@ -237,6 +237,11 @@ func (w *world) covered() {
 	}
 }
 
+// without gives what is in one and not in the other.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
 func TestIndexIsAsIfMadeFromScratch(t *testing.T) {
 	rounds := 25
 	if testing.Short() {
@@ -266,7 +271,7 @@ func TestIndexIsAsIfMadeFromScratch(t *testing.T) {
 			catchUpWith(t, fresh, w.db)
 			got, want := dump(t, w.x), dump(t, fresh)
 			if !slices.Equal(got, want) || len(want) == 0 {
-				t.Errorf("%d words in items, want %d, after %v", len(got), len(want), w.did)
+				t.Errorf("%d words in items, want %d; too many %q, missing %q; after %v", len(got), len(want), without(got, want), without(want, got), w.did)
 			}
 			if n, err := w.x.Behind(t.Context(), w.db); err != nil || n != 0 {
 				t.Errorf("behind %d, %v", n, err)
