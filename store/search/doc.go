@@ -21,7 +21,8 @@
 //   - a run of letters and digits is cut where its kind changes (getUserName2 is
 //     get, user, name, 2), and so are runs that "-", "_" or "." join;
 //   - a name that was cut is also there as one word: getUserName and get_user_name
-//     are getusername too, index.go is indexgo; not what is but digits, as a date;
+//     are getusername too, and so is what test_getUserName has of it; index.go is
+//     indexgo; not what is but digits, as a date;
 //   - hexadecimal numbers are whole; so are ids and keys that would be cut into
 //     noise. A word has at most 40 bytes, its rest is left out; of a run of more
 //     than 128 bytes, or base64 of more than 96, no more than that is kept;

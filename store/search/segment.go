@@ -31,6 +31,7 @@ type segmenter struct {
 
 	folded []byte // the chunk that is being read, without what joins
 	parts  []int  // where in folded its parts begin
+	atoms  []int  // which parts begin an atom
 	dots   []int  // which parts begin a name behind a dot
 	gram   []byte
 	plain  []byte // arguments without escapes
@@ -106,9 +107,10 @@ func (s *segmenter) add(text string) {
 
 // chunk reads names that dots join, of atoms that other joiners join.
 func (s *segmenter) chunk(text string, i int) int {
-	s.folded, s.parts, s.dots = s.folded[:0], s.parts[:0], s.dots[:0]
+	s.folded, s.parts, s.atoms, s.dots = s.folded[:0], s.parts[:0], s.atoms[:0], s.dots[:0]
 	start := i
 	for {
+		s.atoms = append(s.atoms, len(s.parts))
 		i = s.atom(text, i)
 		j := i
 		for j < len(text) && text[j] == '_' {
@@ -263,14 +265,11 @@ func (s *segmenter) emit(typed string) {
 		}
 	}
 	if len(s.parts) > 1 {
-		from, dots := 0, len(s.dots)
-		s.dots = append(s.dots, len(s.parts))
-		for _, to := range s.dots {
-			if to-from > 1 {
-				s.whole(from, to, &w)
-			}
-			from = to
+		if len(s.atoms) > 1 {
+			s.wholes(s.atoms[1:], &w)
 		}
+		dots := len(s.dots)
+		s.wholes(s.dots, &w)
 		if dots > 0 {
 			w.whole = ""
 			if dots < maxNames {
@@ -281,6 +280,21 @@ func (s *segmenter) emit(typed string) {
 	if s.asked {
 		w.typed = typed
 		s.typed = append(s.typed, w)
+	}
+}
+
+// wholes puts what ends before each of these parts, and at the end, as one word.
+func (s *segmenter) wholes(ends []int, w *word) {
+	from := 0
+	for i := range len(ends) + 1 {
+		to := len(s.parts)
+		if i < len(ends) {
+			to = ends[i]
+		}
+		if w.whole = ""; to-from > 1 {
+			s.whole(from, to, w)
+		}
+		from = to
 	}
 }
 

@@ -21,6 +21,7 @@ func TestTextIsCutIntoWords(t *testing.T) {
 		{"camel", "getUserName", "get user name getusername"},
 		{"capitals", "parseHTTPRequest HTTPServer JSON", "parse http request parsehttprequest server httpserver json"},
 		{"snake", "call_output MAX_ITEMS __init__", "call output calloutput max items maxitems init"},
+		{"both", "test_getUserName x-utf8", "test get user name getusername testgetusername x utf 8 utf8 xutf8"},
 		{"kebab", "--dry-run x - y", "dry run dryrun x y"},
 		{"digits", "sha256 v2 i18n", "sha 256 sha256 v 2 v2 i 18 n i18n"},
 		{"numbers", "1234 3.14 2026-09-01T10:00", "1234 3 14 2026 09 01 t 10 00"},
