@@ -103,7 +103,9 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 		least time.Duration                      // of the first wait
 	}{
 		"500": {func(_ int, w http.ResponseWriter) { http.Error(w, "oops", 500) }, firstWait / 2},
-		"503": {func(_ int, w http.ResponseWriter) { http.Error(w, `{"error":{"message":"loading"}}`, 503) }, firstWait / 2},
+		"503": {func(_ int, w http.ResponseWriter) {
+			http.Error(w, `{"error":{"message":"loading"}}`, http.StatusServiceUnavailable)
+		}, firstWait / 2},
 		"429": {func(_ int, w http.ResponseWriter) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }, 7 * time.Second},
 		"429 by date": {func(_ int, w http.ResponseWriter) {
 			w.Header().Set("Retry-After", time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat))
@@ -156,9 +158,9 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 		requests int64
 	}{
 		"401": {func(w http.ResponseWriter, _ asked) {
-			http.Error(w, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`, 401)
+			http.Error(w, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`, http.StatusUnauthorized)
 		}, ErrRefused, "[key]", 1},
-		"403": {func(w http.ResponseWriter, _ asked) { http.Error(w, "no", 403) }, ErrRefused, "403", 1},
+		"403": {func(w http.ResponseWriter, _ asked) { http.Error(w, "no", http.StatusForbidden) }, ErrRefused, "403", 1},
 		"404": {func(w http.ResponseWriter, _ asked) {
 			http.Error(w, `{"error":{"message":"model \"m\" not found, try pulling it first"}}`, 404)
 		}, ErrRefused, "try pulling it first", 1},

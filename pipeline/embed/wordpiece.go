@@ -35,6 +35,10 @@ func readWordPiece(path string) (*wordPiece, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tokenizer.json: %w", err)
 	}
+	return parseWordPiece(text)
+}
+
+func parseWordPiece(text []byte) (*wordPiece, error) {
 	var t struct {
 		Model struct {
 			Type    string          `json:"type"`
