@@ -127,6 +127,7 @@ type borrowed struct {
 	Offset int64  `json:"o"`
 	Ord    int64  `json:"n"`
 	Thread string `json:"t"`
+	last   int64  // number of the rollout's last item
 }
 
 // borrows gives what threads within the scope inherit from files of others.
@@ -142,7 +143,7 @@ func (db *DB) borrows(ctx context.Context, q queryer, sc *Scope) ([]borrowed, er
 				FROM rollout r CROSS JOIN thread t ON t.thread_id=r.thread_id WHERE r.base_rollout<>'' AND r.id=t.head AND `+cond+`
 			UNION ALL SELECT r.id, up.thread, r.base_rollout, r.base_offset, r.base_ordinal, up.off, up.ord, depth+1
 				FROM up CROSS JOIN rollout r ON r.rollout_id=up.base WHERE up.base<>'' AND depth<?)
-		SELECT up.row, up.thread, up.cut_off, up.cut_ord FROM up CROSS JOIN rollout r ON r.id=up.row
+		SELECT up.row, up.thread, up.cut_off, up.cut_ord, r.last_seq FROM up CROSS JOIN rollout r ON r.id=up.row
 			WHERE depth>0 AND r.thread_id<>up.thread ORDER BY up.row, up.cut_off DESC, up.cut_ord DESC`, append(args, maxBases)...)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (db *DB) borrows(ctx context.Context, q queryer, sc *Scope) ([]borrowed, er
 	var out []borrowed
 	for rows.Next() {
 		var b borrowed
-		if err := rows.Scan(&b.Row, &b.Thread, &b.Offset, &b.Ord); err != nil {
+		if err := rows.Scan(&b.Row, &b.Thread, &b.Offset, &b.Ord, &b.last); err != nil {
 			return nil, err
 		}
 		if n := len(out); n == 0 || out[n-1].Row != b.Row {
@@ -355,7 +356,7 @@ func (db *DB) Rollouts(ctx context.Context, sc Scope, limit int) ([]Stretch, err
 	}
 	for _, b := range parts {
 		if !known[b.Row] && len(out) < limit {
-			out = append(out, Stretch{Row: b.Row, Last: 1<<seqBits - 1})
+			out = append(out, Stretch{Row: b.Row, Last: b.last})
 		}
 	}
 	return out, nil

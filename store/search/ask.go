@@ -14,7 +14,12 @@ import (
 const (
 	// postingsMost is how many items are taken of those that hold a word: those
 	// that were taken in last. A word that so many hold tells little.
-	postingsMost = 8000
+	postingsMost = 3000
+	// manyClauses is how many words a question has for each to count for less.
+	manyClauses = 6
+	// maxWide is how many words of a question are looked for in other forms too:
+	// those that the fewest items have.
+	maxWide = 4
 )
 
 // asker asks the index as it stands in tx.

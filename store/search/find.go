@@ -15,7 +15,7 @@ import (
 const (
 	defaultLimit = 10
 	// pool is how many items are ranked: nobody turns more pages than these fill.
-	pool = 300
+	pool = 200
 	// poolMost is how many are looked at where filters leave few.
 	poolMost = 6000
 	// poolFew is how many are few.
@@ -244,35 +244,71 @@ func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error
 	if t.size, err = a.size(ctx); err != nil {
 		return err
 	}
-	if must := s.m.mustExpression(); must != "" {
-		ids, err := a.holding(ctx, s.m.but(must), postingsMost)
-		if err != nil {
+	var must []int64 // have all of what must be
+	if e := s.m.mustExpression(); e != "" {
+		if must, err = a.holding(ctx, s.m.but(e), postingsMost); err != nil {
 			return err
 		}
-		t.require(ids)
+		t.require(must)
 	}
-	for k := range s.m.clauses {
+	most := postingsMost
+	if len(s.m.clauses) > manyClauses {
+		most /= 4
+	}
+	held := make([][]int64, len(t.count))
+	var few []int
+	for k := range held {
 		c := &s.m.clauses[k]
-		if c.stop || k >= maxClauses {
+		if c.must {
+			held[k] = must
 			continue
 		}
-		ids, err := a.holding(ctx, s.m.but(c.expression()), postingsMost)
+		if c.stop {
+			continue
+		}
+		if held[k], err = a.holding(ctx, s.m.but(c.expression(false)), most); err != nil {
+			return err
+		}
+		if c.widens() && len(held[k]) < fewHave {
+			few = append(few, k)
+		}
+	}
+	slices.SortStableFunc(few, func(a, b int) int { return len(held[a]) - len(held[b]) })
+	for _, k := range few[:min(maxWide, len(few))] {
+		more, err := a.holding(ctx, s.m.but(s.m.clauses[k].expression(true)), most)
 		if err != nil {
 			return err
 		}
-		t.add(k, ids)
+		if len(held[k]) == 0 || len(more) < most {
+			held[k] = more
+		}
 	}
-	ids, err := a.holding(ctx, s.m.allExpression(), postingsMost)
-	if err != nil {
-		return err
+	for k := range held {
+		t.add(k, held[k], len(held[k]) >= most && !s.m.clauses[k].must)
 	}
-	t.complete(ids)
+	mask, ok := s.m.allMask()
+	if !ok {
+		return nil
+	}
+	if !t.known(mask) {
+		ids, err := a.holding(ctx, s.m.allExpression(), most)
+		if err != nil {
+			return err
+		}
+		t.complete(ids)
+		return nil
+	}
+	for id, held := range t.held {
+		if held&mask == mask {
+			t.whole[id] = true
+		}
+	}
 	return nil
 }
 
 // lists ranks what is in the table.
 func (s *finder) lists(ctx context.Context, t *table, meaning []int64) (*lists, error) {
-	for size := 2 * pool; ; size *= 10 {
+	for size := pool + pool/4; ; size *= 10 {
 		ids := t.best(size)
 		figures, err := s.figures(ctx, ids, meaning)
 		if err != nil {

@@ -10,8 +10,13 @@ const (
 	// minBegin is how many characters a word of letters has at least for longer
 	// words with the same beginning to be taken as well.
 	minBegin = 4
+	// minPart is the same of the last part of a name.
+	minPart = 3
 	// maxClauses bounds the words and pairs that are looked for one by one.
-	maxClauses = 32
+	maxClauses = 28
+	// fewHave is how many items have a word at least for its other forms not to be
+	// looked for: with few letters in common many words are looked through.
+	fewHave = 50
 	// maxRun is how many pairs of characters a word has at most: a longer run
 	// without spaces is a sentence.
 	maxRun = 5
@@ -23,6 +28,7 @@ type clause struct {
 	parts []string // all of these
 	whole string   // or this
 	begin bool     // longer words with the beginning of the last part too
+	wide  bool     // these in any case, not only where few have the word itself
 	stem  string   // or words that begin so; empty: none
 	must  bool     // typed so that nothing without it answers
 	stop  bool     // a word that questions are made of
@@ -90,14 +96,14 @@ func (m *matcher) unstop() {
 func clausesOf(t term) (all, each []clause) {
 	ws := words(t.text)
 	for i, w := range ws {
-		c := clause{parts: w.parts, whole: w.whole, begin: w.begin, must: t.kind == termPhrase}
+		c := clause{parts: w.parts, whole: w.whole, begin: w.begin, wide: w.begin, must: t.kind == termPhrase}
 		dense := denseWord(w)
 		switch last := w.parts[len(w.parts)-1]; {
 		case t.kind == termPrefix && i == len(ws)-1:
-			c.begin, c.must = true, true
+			c.begin, c.wide, c.must = true, true, true
 		case t.kind != termText || dense:
 		case len(w.parts) > 1:
-			c.begin = utf8.RuneCountInString(last) > 1 && last[0] > '9'
+			c.begin = len(last) >= minPart && last[0] > '9'
 		default:
 			c.stop = stopWord(last)
 			c.stem = stem(last)
@@ -144,6 +150,10 @@ func notable(list []string) []string {
 	return out
 }
 
+// widens tells whether there are more words to be looked for if few items have
+// the clause.
+func (c *clause) widens() bool { return !c.wide && (c.begin || c.stem != "") }
+
 // stem cuts an ending off a word, so that what is left begins its other forms
 // too; empty if too little would be left. Endings are those of English and
 // German, which are short in French and Spanish as well.
@@ -164,9 +174,10 @@ func stem(w string) string {
 	return ""
 }
 
-// expression writes the clause for FTS5. Words have letters and digits only, and
-// stand in quotes.
-func (c *clause) expression() string {
+// expression writes the clause for FTS5, with the words that begin like it if it
+// is to be wide. Words have letters and digits only, and stand in quotes.
+func (c *clause) expression(wide bool) string {
+	wide = wide || c.wide
 	var b strings.Builder
 	if len(c.parts) > 1 {
 		b.WriteByte('(')
@@ -176,7 +187,7 @@ func (c *clause) expression() string {
 			b.WriteString(" AND ")
 		}
 		quote(&b, p)
-		if c.begin && i == len(c.parts)-1 {
+		if wide && c.begin && i == len(c.parts)-1 {
 			b.WriteByte('*')
 		}
 	}
@@ -187,7 +198,7 @@ func (c *clause) expression() string {
 		b.WriteString(" OR ")
 		quote(&b, c.whole)
 	}
-	if c.stem != "" {
+	if wide && c.stem != "" {
 		b.WriteString(" OR ")
 		quote(&b, c.stem)
 		b.WriteByte('*')
@@ -206,13 +217,38 @@ func quote(b *strings.Builder, w string) {
 
 // allExpression asks for the items that hold everything.
 func (m *matcher) allExpression() string {
-	var must []string
+	var all []string
 	for i := range m.all {
 		if c := &m.all[i]; !c.stop || c.must {
-			must = append(must, c.expression())
+			all = append(all, c.expression(false))
 		}
 	}
-	return m.but(strings.Join(must, " AND "))
+	return m.but(strings.Join(all, " AND "))
+}
+
+// allMask has a bit for each clause that an item with everything holds; not ok
+// if there are too many.
+func (m *matcher) allMask() (mask uint32, ok bool) {
+	for i := range m.all {
+		if m.all[i].stop && !m.all[i].must {
+			continue
+		}
+		for _, p := range m.all[i].parts {
+			one := func(c clause) bool { return len(c.parts) == 1 && c.parts[0] == p }
+			whole := func(c clause) bool { return slices.Equal(c.parts, m.all[i].parts) }
+			k := slices.IndexFunc(m.clauses, whole)
+			if k < 0 {
+				k = slices.IndexFunc(m.clauses, one)
+			}
+			if k < 0 || k >= maxClauses {
+				return 0, false
+			}
+			if !m.clauses[k].stop {
+				mask |= 1 << k
+			}
+		}
+	}
+	return mask, mask != 0
 }
 
 // mustExpression asks for the items that hold what nothing answers without;
@@ -221,7 +257,7 @@ func (m *matcher) mustExpression() string {
 	var must []string
 	for i := range m.all {
 		if m.all[i].must {
-			must = append(must, m.all[i].expression())
+			must = append(must, m.all[i].expression(false))
 		}
 	}
 	return strings.Join(must, " AND ")
@@ -234,7 +270,7 @@ func (m *matcher) but(e string) string {
 	}
 	not := make([]string, 0, len(m.without))
 	for i := range m.without {
-		not = append(not, m.without[i].expression())
+		not = append(not, m.without[i].expression(false))
 	}
 	return "(" + e + ") NOT (" + strings.Join(not, " OR ") + ")"
 }

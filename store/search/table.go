@@ -50,10 +50,19 @@ func (t *table) mark(id int64, k int) {
 	}
 }
 
-// add notes the items that hold clause k.
-func (t *table) add(k int, ids []int64) {
-	t.count[k] = len(ids)
-	t.common[k] = len(ids) >= postingsMost
+// known tells whether it is known of each item which clauses of mask it holds.
+func (t *table) known(mask uint32) bool {
+	for k, common := range t.common {
+		if common && mask&(1<<k) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// add notes the items that hold clause k; common: there are more.
+func (t *table) add(k int, ids []int64, common bool) {
+	t.count[k], t.common[k] = len(ids), common
 	if !t.common[k] && len(ids) > 0 {
 		t.some++
 	}
@@ -102,7 +111,9 @@ func (t *table) best(limit int) []int64 {
 		id    int64
 		score float64
 	}
-	list := make([]entry, 0, len(t.held))
+	byScore := func(a, b entry) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id)) }
+	list := make([]entry, 0, 2*limit)
+	least := math.Inf(-1)
 	for id, mask := range t.held {
 		// What holds but common words is one of too many, unless nothing else is
 		// asked for.
@@ -111,11 +122,18 @@ func (t *table) best(limit int) []int64 {
 		}
 		e := entry{id, sum(mask, weights)}
 		if t.whole[id] {
-			e.score += 1
+			e.score++
 		}
-		list = append(list, e)
+		if e.score < least {
+			continue
+		}
+		if list = append(list, e); len(list) == cap(list) {
+			slices.SortFunc(list, byScore)
+			list = list[:limit]
+			least = list[limit-1].score
+		}
 	}
-	slices.SortFunc(list, func(a, b entry) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id)) })
+	slices.SortFunc(list, byScore)
 	out := make([]int64, min(limit, len(list)))
 	for i := range out {
 		out[i] = list[i].id
