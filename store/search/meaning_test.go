@@ -12,8 +12,8 @@ import (
 	"github.com/session-migrator/session-migrator/store"
 )
 
-// texts gives what an answer says, best first.
-func texts(f Found) (out []string) {
+// meant gives what an answer says, best first.
+func meant(f Found) (out []string) {
 	for _, h := range f.Hits {
 		out = append(out, h.Message.Text)
 	}
@@ -50,11 +50,11 @@ func TestFindByMeaning(t *testing.T) {
 		}
 		return f
 	}
-	if got := texts(find(Request{Query: "east"})); !slices.Equal(got, []string{"go east"}) {
+	if got := meant(find(Request{Query: "east"})); !slices.Equal(got, []string{"go east"}) {
 		t.Errorf("by words: %q", got)
 	}
 	f := find(Request{Query: "east", Vector: unit(1, 0), Model: "m", Vectors: r})
-	if got := texts(f); len(got) < 2 || got[0] != "go east" || got[1] != "the sun rises there" || !slices.Contains(f.Hits[1].Lists, "meaning") {
+	if got := meant(f); len(got) < 2 || got[0] != "go east" || got[1] != "the sun rises there" || !slices.Contains(f.Hits[1].Lists, "meaning") {
 		t.Errorf("by meaning: %q", got)
 	}
 	for name, rq := range map[string]Request{
@@ -71,7 +71,7 @@ func TestFindByMeaning(t *testing.T) {
 			rq.Vector = unit(1, 0)
 		}
 		rq.Vectors = r
-		if got := texts(find(rq)); slices.Contains(got, "the sun rises there") {
+		if got := meant(find(rq)); slices.Contains(got, "the sun rises there") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -83,7 +83,7 @@ func TestFindByMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	f = find(Request{Query: "east", Vector: unit(1, 0), Model: "m", Vectors: r})
-	if got := texts(f); !slices.Equal(got, []string{"go east"}) || !strings.Contains(strings.Join(f.Notes, "\n"), "by words only") {
+	if got := meant(f); !slices.Equal(got, []string{"go east"}) || !strings.Contains(strings.Join(f.Notes, "\n"), "by words only") {
 		t.Errorf("without vectors: %q, notes %q", got, f.Notes)
 	}
 }
