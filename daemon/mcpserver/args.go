@@ -17,6 +17,7 @@ type param struct {
 var (
 	sessionParam = param{name: "session", required: true, other: []string{"session_id", "thread_id", "id", "thread"}}
 	targetParam  = param{name: "target_model", other: []string{"model", "target"}}
+	nextParam    = param{name: "next_prompt", other: []string{"prompt", "next_request", "next_message"}}
 	cursorParam  = param{name: "cursor", other: []string{"next_cursor", "page_token"}}
 	limitParam   = param{name: "limit", other: []string{"per_page", "page_size", "max_results"}}
 	bytesParam   = param{name: "max_bytes"}

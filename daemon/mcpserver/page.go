@@ -59,6 +59,7 @@ type cursor struct {
 	Kind    string `json:"k,omitempty"` // format, or what the pages are of
 	Session string `json:"s,omitempty"`
 	Target  string `json:"m,omitempty"`
+	Next    string `json:"x,omitempty"` // what is to be asked next
 	Offset  int    `json:"o"`
 	Hash    string `json:"h"`
 	Page    int    `json:"p"`           // 1-based

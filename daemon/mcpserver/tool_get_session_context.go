@@ -14,15 +14,28 @@ func getSessionContext() *tool {
 		description: "Get a session's text to continue from, as pages. memory: what matters, short. handoff: all of it if target_model can take it, else the most valuable part. messages: every message, as JSON lines. summary: shortest. Follow next_cursor; the last page's new= as cursor later gives only what was added since.",
 		search:      "get context memory handoff to continue resume a codex session",
 		paged:       true,
-		params:      []param{sessionParam, targetParam, {name: "format"}, bytesParam, cursorParam},
+		params:      []param{sessionParam, targetParam, {name: "format"}, nextParam, bytesParam, cursorParam},
 		input: `{"type":"object","properties":{` +
 			`"session":{"type":"string","description":"As in get_migration_decision"},` +
 			`"target_model":{"type":"string","description":"Who is to continue"},` +
 			`"format":{"type":"string","enum":["memory","handoff","messages","summary"],"default":"memory"},` +
+			nextSchema +
 			`"max_bytes":{"type":"integer","minimum":2000,"maximum":200000,"default":32000},` +
 			`"cursor":{"type":"string"}},"required":["session"],"additionalProperties":false}`,
 		run: runGetSessionContext,
 	}
+}
+
+// nextSchema describes the argument of what is to be asked next.
+const nextSchema = `"next_prompt":{"type":"string","description":"What will be asked next: adds passages about it"},`
+
+// maxNext bounds it, in characters: it goes with the cursor of each page.
+const maxNext = 2_000
+
+// next gives what is to be asked next; empty: not said.
+func (a args) next() (string, error) {
+	text, err := a.text("next_prompt")
+	return clip(text, maxNext), err
 }
 
 // summaryUnits is the size of the short form, in UTF-16 units.
@@ -57,6 +70,9 @@ func runGetSessionContext(ctx context.Context, s *server, c call) (result, error
 		return result{}, err
 	}
 	if cur.Kind, err = contextFormat(c.args, cur.Target); err != nil {
+		return result{}, err
+	}
+	if cur.Next, err = c.args.next(); err != nil {
 		return result{}, err
 	}
 	cur.Session = id
@@ -174,13 +190,13 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 		d.body, err = messageLines(pipeline.Redacted(v.Messages), cur.lineBytes())
 	case "handoff":
 		var out pipeline.Handoff
-		if out, err = p.Migrate(ctx, v, pipeline.Request{Target: cur.Target}); err != nil {
+		if out, err = p.Migrate(ctx, v, pipeline.Request{Target: cur.Target, Next: cur.Next}); err != nil {
 			return nil, err
 		}
 		d.body = out.Text
 		d.labels = append(d.labels, handoffLabel(out), grouped(out.Tokens)+" tokens")
 	case "memory", "summary":
-		q := pipeline.MemoryRequest{Target: cur.Target}
+		q := pipeline.MemoryRequest{Target: cur.Target, Next: cur.Next}
 		if cur.Kind == "summary" {
 			q.Units = summaryUnits
 			d.remark = "No LLM summary of this session: this is the short form of its memory."
@@ -203,5 +219,9 @@ func handoffLabel(h pipeline.Handoff) string {
 	if h.Omitted == 0 && h.Decision.Verdict == decide.Direct {
 		return "direct"
 	}
-	return fmt.Sprintf("%s (%s: %d messages kept, %d left out)", h.Decision.Verdict, h.Strategy, h.Kept, h.Omitted)
+	found := ""
+	if h.Retrieved > 0 {
+		found = fmt.Sprintf(", %d with passages for the next request", h.Retrieved)
+	}
+	return fmt.Sprintf("%s (%s: %d messages kept, %d left out%s)", h.Decision.Verdict, h.Strategy, h.Kept, h.Omitted, found)
 }

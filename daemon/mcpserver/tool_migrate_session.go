@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/session-migrator/session-migrator/pipeline"
-	"github.com/session-migrator/session-migrator/pipeline/decide"
 )
 
 func migrateSession() *tool {
@@ -16,10 +15,11 @@ func migrateSession() *tool {
 		search:      "migrate compress chat messages to another model",
 		paged:       true,
 		params: []param{{name: "messages_json", required: true, other: []string{"messages"}}, {name: "target_model", required: true, other: targetParam.other},
-			{name: "source_model", other: []string{"source"}}, reserveParam, bytesParam, cursorParam},
+			{name: "source_model", other: []string{"source"}}, reserveParam, nextParam, bytesParam, cursorParam},
 		input: `{"type":"object","properties":{` +
 			`"messages_json":{"type":"string","description":"JSON list of {role, content}, OpenAI or Anthropic style, at most 8 MB"},` +
 			`"target_model":{"type":"string"},"source_model":{"type":"string"},"reserve_tokens":{"type":"integer","minimum":0},` +
+			nextSchema +
 			`"max_bytes":{"type":"integer","minimum":2000,"maximum":200000,"default":32000},` +
 			`"cursor":{"type":"string"}},"required":["messages_json","target_model"],"additionalProperties":false}`,
 		run: runMigrateSession,
@@ -60,7 +60,11 @@ func runMigrateSession(ctx context.Context, s *server, c call) (result, error) {
 	if raw == nil {
 		return result{}, c.args.missing("messages_json")
 	}
-	d, err := s.migration(ctx, p, raw, target, opt)
+	next, err := c.args.next()
+	if err != nil {
+		return result{}, err
+	}
+	d, err := s.migration(ctx, p, raw, pipeline.Request{Target: target, Decide: opt, Next: next})
 	if err != nil {
 		return result{}, err
 	}
@@ -69,7 +73,7 @@ func runMigrateSession(ctx context.Context, s *server, c call) (result, error) {
 	return s.page(ctx, p, d, cur, "nothing stored")
 }
 
-func (s *server) migration(ctx context.Context, p *pipeline.Pipeline, raw json.RawMessage, target string, opt decide.Options) (*document, error) {
+func (s *server) migration(ctx context.Context, p *pipeline.Pipeline, raw json.RawMessage, q pipeline.Request) (*document, error) {
 	messages, err := givenMessages(raw)
 	if err != nil {
 		return nil, err
@@ -78,12 +82,12 @@ func (s *server) migration(ctx context.Context, p *pipeline.Pipeline, raw json.R
 	if err != nil {
 		return nil, err
 	}
-	h, err := p.Migrate(ctx, v, pipeline.Request{Target: target, Decide: opt})
+	h, err := p.Migrate(ctx, v, q)
 	if err != nil {
 		return nil, err
 	}
 	d := &document{name: givenSession, session: givenSession, shape: shapeMarkdown, body: h.Text, labels: []string{
-		"for " + clip(oneLine(target), 80), fmt.Sprintf("%d messages, %s tokens", len(messages), grouped(h.Decision.SessionTokens)),
+		"for " + clip(oneLine(q.Target), 80), fmt.Sprintf("%d messages, %s tokens", len(messages), grouped(h.Decision.SessionTokens)),
 		handoffLabel(h), "result " + grouped(h.Tokens) + " tokens",
 	}}
 	if h.Omitted > 0 {
