@@ -142,6 +142,10 @@ func (w *world) happen(few int) {
 			w.catchUp()
 		}
 		w.check(w.db.Mend(t.Context(), id))
+		if few > 11 {
+			// A copy from before the damage has the mark that the damaged cache had.
+			catchUpWith(t, w.x, w.db)
+		}
 	case 5:
 		w.did = append(w.did, "drop")
 		cp, err := w.db.Rollout(t.Context(), w.id())
