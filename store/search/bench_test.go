@@ -126,3 +126,35 @@ func benchQueries(b *testing.B, x *Index) (p50, most time.Duration) {
 	slices.Sort(took)
 	return took[len(took)/2], took[len(took)-1]
 }
+
+// BenchmarkIngest commits while an index follows, and while none does: the time
+// of a commit of 50 items. A commit that the index's writes made wait would be
+// slower.
+func BenchmarkIngest(b *testing.B) {
+	for _, follows := range []bool{false, true} {
+		b.Run(fmt.Sprint("index ", follows), func(b *testing.B) {
+			db := openCache(b)
+			x := openIndex(b, filepath.Join(b.TempDir(), "search.db"))
+			c := newCorpus(1)
+			var took []time.Duration
+			seq := int64(1)
+			for b.Loop() {
+				var items []transcript.Item
+				for range 50 {
+					items = append(items, c.chunk(benchBytes))
+				}
+				bt := batch(idA, seq, items...)
+				seq += 50
+				begun := time.Now()
+				commit(b, db, bt)
+				took = append(took, time.Since(begun))
+				if follows {
+					catchUpWith(b, x, db)
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1e3, "p50-commit-ms")
+			b.ReportMetric(float64(took[len(took)*9/10].Microseconds())/1e3, "p90-commit-ms")
+		})
+	}
+}

@@ -247,9 +247,9 @@ func without(a, b []string) []string {
 }
 
 func TestIndexIsAsIfMadeFromScratch(t *testing.T) {
-	rounds := 25
+	rounds := 12
 	if testing.Short() {
-		rounds = 5
+		rounds = 4
 	}
 	seed := uint64(time.Now().UnixNano())
 	for i := range rounds {

@@ -38,7 +38,7 @@ func (s *segmenter) item(m *transcript.Message) (n int) {
 		n = s.output(m.Text)
 	case transcript.RoleReasoning:
 		return -1
-	default:
+	default: // of a cache of a newer program
 		return -1
 	}
 	s.put(roleName(m.Role))
