@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -295,34 +296,44 @@ func (db *DB) ItemsWithin(ctx context.Context, sc Scope, ids []int64) ([]transcr
 }
 
 // Place says of an item where it is written and where it stands in a thread; not
-// ok if it isn't on the thread's current branch. ErrNotFound if either is gone.
+// ok if the thread goes on without it. Whether it was rolled back is another
+// question: see Figure. ErrNotFound if either is gone.
 func (db *DB) Place(ctx context.Context, threadID string, m *transcript.Message) (ok bool, err error) {
-	row := m.ID >> seqBits
-	if err := db.read.QueryRowContext(ctx, "SELECT rollout_id FROM rollout WHERE id=?", row).Scan(&m.RolloutID); err != nil {
-		return false, db.wrap("place an item", err)
-	}
-	m.Ref = m.RefIn(m.RolloutID)
 	segs, err := threadChain(ctx, db.read, threadID)
 	if err != nil {
 		return false, db.wrap("place an item", err)
+	}
+	row := m.ID >> seqBits
+	k := slices.IndexFunc(segs, func(s segment) bool { return s.row == row })
+	if k < 0 {
+		if err := db.read.QueryRowContext(ctx, "SELECT rollout_id FROM rollout WHERE id=?", row).Scan(&m.RolloutID); err != nil {
+			return false, db.wrap("place an item", err)
+		}
+		m.Ref = m.RefIn(m.RolloutID)
+		return false, nil
+	}
+	s := &segs[k]
+	m.RolloutID, m.Ref = s.rolloutID, m.RefIn(s.rolloutID)
+	if m.Seq <= s.genSeq {
+		return false, nil
 	}
 	ps, err := places(ctx, db.read, segs)
 	if err != nil {
 		return false, db.wrap("place an item", err)
 	}
-	for i := range segs {
-		s := &segs[i]
-		if s.row != row || m.Seq <= s.genSeq {
-			continue
-		}
-		s.place(m, ps[i])
-		m.Inherited = m.Inherited || s.threadID != threadID
-		where, args := s.where()
-		var n int
-		err := db.read.QueryRowContext(ctx, "SELECT count(*) FROM item WHERE id=? AND "+where, append([]any{m.ID}, args...)...).Scan(&n)
-		return n > 0, db.wrap("place an item", err)
+	s.place(m, ps[k])
+	m.Inherited = m.Inherited || s.threadID != threadID
+	return s.cut == nil || s.cut.Offset > 0 && m.Offset < s.cut.Offset || s.cut.Offset == 0 && m.Ordinal < s.cut.Ordinal, nil
+}
+
+// Host gives the thread that an item was found in, without the figures of its
+// sub-agents. ErrNotFound if it isn't here.
+func (db *DB) Host(ctx context.Context, id string) (transcript.Thread, error) {
+	var body string
+	if err := db.read.QueryRowContext(ctx, "SELECT body FROM thread WHERE thread_id=?", id).Scan(&body); err != nil {
+		return transcript.Thread{}, db.wrap("read thread "+id, err)
 	}
-	return false, nil
+	return readThread(body)
 }
 
 // Rollouts gives the rollouts that a search in the scope looks into, each as the

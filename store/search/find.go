@@ -15,7 +15,7 @@ import (
 const (
 	defaultLimit = 10
 	// pool is how many items are ranked: nobody turns more pages than these fill.
-	pool = 200
+	pool = 150
 	// poolMost is how many are looked at where filters leave few.
 	poolMost = 6000
 	// poolFew is how many are few.
@@ -308,7 +308,7 @@ func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error
 
 // lists ranks what is in the table.
 func (s *finder) lists(ctx context.Context, t *table, meaning []int64) (*lists, error) {
-	for size := pool + pool/4; ; size *= 10 {
+	for size := pool + pool/3; ; size *= 10 {
 		ids := t.best(size)
 		figures, err := s.figures(ctx, ids, meaning)
 		if err != nil {
@@ -440,7 +440,7 @@ func (s *finder) hit(ctx context.Context, c *candidate, threads map[string]trans
 	}
 	th, ok := threads[c.Thread]
 	if !ok {
-		if th, err = s.db.Thread(ctx, c.Thread); err != nil {
+		if th, err = s.db.Host(ctx, c.Thread); err != nil {
 			return Hit{}, err
 		}
 		threads[c.Thread] = th
