@@ -21,6 +21,10 @@ const (
 	calm = 200 * time.Millisecond
 	// calmMost is how long lines that keep coming can put off one step of it.
 	calmMost = 2 * time.Second
+	// indexRest is how long nothing must have come before the index is closed: it
+	// takes descriptors that others may want, and one without a WAL beside it can
+	// be read on any disk.
+	indexRest = 500 * time.Millisecond
 	// indexSoon is after how long a command that asks for something else begins
 	// no further step of the search index, which takes half a second at most. What
 	// the index lacks is looked through all the same.
@@ -46,7 +50,7 @@ type indexer struct {
 	mu   sync.Mutex  // guards the rest
 	busy int         // files that are being taken in
 	last time.Time   // something was
-	file os.FileInfo // of the index when it was opened; nil: it isn't open
+	file os.FileInfo // of the index when it was opened last; nil: it can't be
 }
 
 func newIndexer(e *engine) *indexer {
@@ -114,16 +118,32 @@ func (n *indexer) run(ctx context.Context) (err error) {
 		if err == nil {
 			n.pace = pace{state: sinkIdle}
 			n.e.troubles.set(n.e.log, indexing, "")
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-n.wake:
+			if err = n.rest(ctx); err == nil {
+				continue
 			}
-			continue
 		}
 		n.failed(err)
 		if !sleep(ctx, n.pace.pause) {
 			return nil
+		}
+	}
+}
+
+// rest waits until there may be something to do, or ctx ends, and closes the
+// index meanwhile.
+func (n *indexer) rest(ctx context.Context) error {
+	soon := time.NewTimer(indexRest)
+	defer soon.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.wake:
+			return nil
+		case <-soon.C:
+			if err := n.close(); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -136,6 +156,9 @@ func (n *indexer) failed(err error) {
 		what = sinkFull
 	}
 	err = errors.Join(err, n.close())
+	n.mu.Lock()
+	n.file = nil
+	n.mu.Unlock()
 	n.pace = next(n.pace, what, time.Now())
 	n.e.troubles.set(n.e.log, indexing, "the search index can't be brought up to date: "+strings.ReplaceAll(err.Error(), "\n", "; ")+": what it lacks is looked through without it, which takes longer; it is tried again by itself")
 }
@@ -227,9 +250,6 @@ func (e *engine) indexRoom(ctx context.Context) error {
 func (n *indexer) close() error {
 	x := n.index
 	n.index = nil
-	n.mu.Lock()
-	n.file = nil
-	n.mu.Unlock()
 	if x == nil {
 		return nil
 	}
