@@ -154,11 +154,8 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	if err := x.prepare(ctx); err != nil {
 		return err
 	}
-	q.Set("_busy_timeout", ms(writerBusy))
-	if x.read, err = x.pool(q, readers); err != nil {
-		return err
-	}
-	return x.all(ctx)
+	x.read = x.db // a writer is seldom asked, and descriptors may be few
+	return nil
 }
 
 func (x *Index) connectReader(ctx context.Context, q url.Values) (err error) {
