@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+	"unicode/utf8"
+
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+const (
+	benchBytes    = 16 << 20 // of text that is counted
+	baselineBytes = 1 << 20  // and of that by tiktoken-go, which is slow
+	baselineMax   = 20 << 10 // longest text given to it: it is quadratic in a piece
+	benchMessage  = 4 << 10  // what files are cut into
+	warmPasses    = 5        // the best of which counts for each text
+)
+
+type benchTokensJSON struct {
+	Schema    int               `json:"schema"`
+	Texts     int               `json:"texts"`
+	Bytes     int64             `json:"bytes"`
+	Encodings []benchTokensLine `json:"encodings"`
+}
+
+// benchTokensLine is one vocabulary's figures. Rates are in MB a second on one
+// core.
+type benchTokensLine struct {
+	Encoding   string  `json:"encoding"`
+	Tokens     int64   `json:"tokens"`
+	FirstMS    float64 `json:"first_count_ms"` // with the vocabulary built for it
+	FirstBytes int64   `json:"first_count_bytes"`
+	Cold       float64 `json:"cold_mb_per_s"`
+	Warm       float64 `json:"warm_mb_per_s"`
+	Baseline   float64 `json:"tiktoken_go_mb_per_s"`
+	Ratio      float64 `json:"warm_ratio"` // on the texts that tiktoken-go counted
+	Compared   int     `json:"compared"`
+	Different  int     `json:"different"` // counts that are not tiktoken-go's
+}
+
+func runBenchTokens(ctx context.Context, a *app, files []string) error {
+	texts, err := benchTexts(ctx, a, files)
+	if err != nil {
+		return err
+	}
+	if len(texts) == 0 {
+		return hinted(fmt.Errorf("there is no text to count"), "give files: session-migrator bench tokens FILE…")
+	}
+	out := benchTokensJSON{Schema: 1, Texts: len(texts)}
+	for _, t := range texts {
+		out.Bytes += int64(len(t))
+	}
+	different := 0
+	for _, enc := range []tokens.Encoding{tokens.O200kBase, tokens.Cl100kBase} {
+		line, err := benchEncoding(ctx, enc, texts)
+		if err != nil {
+			return err
+		}
+		different += line.Different
+		out.Encodings = append(out.Encodings, line)
+	}
+	if a.flags.json {
+		err = a.printJSON(out)
+	} else {
+		put(a.out, "%s, %.1f MB, one core\n", plural(out.Texts, "text"), mega(out.Bytes))
+		t := table{head: []string{"ENCODING", "TOKENS", "FIRST COUNT", "COLD MB/S", "WARM MB/S", "TIKTOKEN-GO", "RATIO", "DIFFERENT"}, right: []bool{false, true, true, true, true, true, true, true}}
+		for _, l := range out.Encodings {
+			t.add(l.Encoding, number(l.Tokens), fmt.Sprintf("%.0f ms, %.0f MB", l.FirstMS, mega(l.FirstBytes)), fmt.Sprintf("%.1f", l.Cold), fmt.Sprintf("%.1f", l.Warm),
+				fmt.Sprintf("%.2f", l.Baseline), fmt.Sprintf("%.0f×", l.Ratio), fmt.Sprintf("%s of %s", number(l.Different), number(l.Compared)))
+		}
+		err = t.print(a, a.out)
+	}
+	if err == nil && different > 0 {
+		err = fmt.Errorf("%s of this program not that of tiktoken-go", plural(different, "count"))
+	}
+	return err
+}
+
+// benchTexts are the messages of the newest sessions, or the files in parts.
+func benchTexts(ctx context.Context, a *app, files []string) (texts [][]byte, err error) {
+	size := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read text to count: %w", err)
+		}
+		for len(text) > 0 && size < benchBytes {
+			n := min(benchMessage, len(text))
+			for n < len(text) && n > 1 && !utf8.RuneStart(text[n]) {
+				n--
+			}
+			texts, text, size = append(texts, text[:n]), text[n:], size+n
+		}
+	}
+	if len(files) > 0 {
+		return texts, nil
+	}
+	r, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	threads, _, err := r.db.Threads(ctx, store.Filter{Subagents: true, Archived: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, th := range threads {
+		ms, err := r.db.Messages(ctx, th.ID, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		for i := range ms {
+			if body := ms[i].Body(); body != "" && size < benchBytes {
+				texts, size = append(texts, []byte(body)), size+len(body)
+			}
+		}
+		if size >= benchBytes {
+			break
+		}
+	}
+	return texts, nil
+}
+
+func benchEncoding(ctx context.Context, enc tokens.Encoding, texts [][]byte) (benchTokensLine, error) {
+	l := benchTokensLine{Encoding: enc.String()}
+	tokens.Release()
+	before := heapNow()
+	start := time.Now()
+	c, err := tokens.New(enc)
+	if err != nil {
+		return l, err
+	}
+	c.Count([]byte("first"))
+	l.FirstMS = time.Since(start).Seconds() * 1e3
+	l.FirstBytes = max(heapNow()-before, 0)
+
+	best, size, counts := make([]time.Duration, len(texts)), int64(0), make([]int, len(texts))
+	var cold, warm time.Duration
+	for pass := range 1 + warmPasses {
+		if err := ctx.Err(); err != nil {
+			return l, err
+		}
+		for i, t := range texts {
+			start := time.Now()
+			counts[i] = c.Count(t)
+			took := time.Since(start)
+			switch {
+			case pass == 0:
+				cold, size, l.Tokens = cold+took, size+int64(len(t)), l.Tokens+int64(counts[i])
+			case pass == 1 || took < best[i]:
+				best[i] = took
+			}
+		}
+	}
+	for _, t := range best {
+		warm += t
+	}
+	l.Cold, l.Warm = rate(size, cold), rate(size, warm)
+	return l, l.compare(ctx, enc, texts, counts, best)
+}
+
+// compare lets tiktoken-go count a part of the texts.
+func (l *benchTokensLine) compare(ctx context.Context, enc tokens.Encoding, texts [][]byte, counts []int, best []time.Duration) error {
+	count, err := tokens.Baseline(enc)
+	if err != nil {
+		return err
+	}
+	count([]byte("first"))
+	var size int64
+	var ours, theirs time.Duration
+	for i, t := range texts {
+		if size >= baselineBytes {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(t) > baselineMax || !utf8.Valid(t) {
+			continue
+		}
+		start := time.Now()
+		n := count(t)
+		theirs += time.Since(start)
+		ours, size = ours+best[i], size+int64(len(t))
+		l.Compared++
+		if n != counts[i] {
+			l.Different++
+		}
+	}
+	l.Baseline = rate(size, theirs)
+	l.Ratio = theirs.Seconds() / max(ours.Seconds(), 1e-9)
+	return nil
+}
+
+// heapNow is what is in use after a collection.
+func heapNow() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
