@@ -189,6 +189,29 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// TestDecisionHasBounds: of a model without a public vocabulary it says that it
+// is an estimate and how far off it can be; of one with, the count.
+func TestDecisionHasBounds(t *testing.T) {
+	c := legacy(t, projects(t).deps())
+	type figures struct {
+		Tokens  int    `json:"session_tokens"`
+		Count   string `json:"token_count"`
+		Likely  int    `json:"target_tokens"`
+		Low     int    `json:"target_tokens_low"`
+		High    int    `json:"target_tokens_high"`
+		Framing int    `json:"message_overhead"`
+	}
+	var exact, guess figures
+	c.data("get_migration_decision", `{"session":"`+projID+`","target_model":"gpt-5.5"}`, &exact)
+	if exact.Count != "exact" || exact.Likely != exact.Tokens || exact.Low != exact.Tokens || exact.High != exact.Tokens || exact.Framing == 0 {
+		t.Errorf("exact: %+v", exact)
+	}
+	c.data("get_migration_decision", `{"session":"`+projID+`","target_model":"claude-opus-4-8"}`, &guess)
+	if guess.Count != "estimate" || guess.Tokens != exact.Tokens || guess.Low <= guess.Tokens || guess.Likely < guess.Low || guess.High <= guess.Likely || guess.Framing == 0 {
+		t.Errorf("estimated: %+v", guess)
+	}
+}
+
 // A decision must count what the daemon hasn't committed yet.
 func TestDecisionReadsWhatIsNotCommittedYet(t *testing.T) {
 	r := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: projID}).User("one").Assistant("two").End()
