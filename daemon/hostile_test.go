@@ -181,7 +181,7 @@ func framedJSON(t *testing.T, what string, text []byte, note bool) {
 }
 
 var (
-	frontKey    = regexp.MustCompile(`^(name|title|description|type|metadata|tags|created|modified|source|session_id|parent_thread_id|forked_from_id|status|cwd|git|branch|commit|model|turns|tokens|fit|summary|hash|generator): ["{\[0-9]`)
+	frontKey    = regexp.MustCompile(`^(name|title|description|type|metadata|tags|created|modified|source|session_id|parent_thread_id|forked_from_id|status|cwd|git|branch|commit|model|turns|tokens|fit|fit_tokens|summary|hash|generator): ["{\[0-9]`)
 	heading     = regexp.MustCompile(`^## (Now|Last request|Request to serve|Done for it so far|Rules the user set|Files changed|Checks|Failed commands|Errors|Plan|Last answer|Earlier requests|Left out|Decisions|Open|Dialogue|Conversation|The whole)\b`)
 	turnHeading = regexp.MustCompile(`^### \[t\d+\] (User|Agent)$`)
 	marks       = regexp.MustCompile(`^(> History of an earlier agent session |## \[t\d+\] (user|assistant)$|### \[t\d+\] tool call exec_command$|→ tool output \(exit \d+\)$|⟦\d|--- end of history [0-9a-f]{10}$|$)`)
