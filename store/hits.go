@@ -269,7 +269,7 @@ func (db *DB) ItemsWithin(ctx context.Context, sc Scope, ids []int64) ([]transcr
 	if err != nil {
 		return nil, db.wrap("read items", err)
 	}
-	rows, err := db.read.QueryContext(ctx, "SELECT "+messageColumns+" FROM item WHERE "+where, args...)
+	rows, err := db.read.QueryContext(ctx, "SELECT "+messageColumns+" FROM item WHERE "+where, args...) //nolint:gosec // conditions of ours
 	if err != nil {
 		return nil, db.wrap("read items", err)
 	}
@@ -340,8 +340,8 @@ func (db *DB) Host(ctx context.Context, id string) (transcript.Thread, error) {
 // stretch of all its items, those of the newest threads first; at most limit.
 func (db *DB) Rollouts(ctx context.Context, sc Scope, limit int) ([]Stretch, error) {
 	cond, args := sc.threads()
-	rows, err := db.read.QueryContext(ctx, "SELECT r.id, r.last_seq FROM thread t CROSS JOIN rollout r ON r.thread_id=t.thread_id WHERE "+cond+
-		" ORDER BY t.updated_ns DESC, r.id DESC LIMIT ?", append(args, limit)...)
+	query := "SELECT r.id, r.last_seq FROM thread t CROSS JOIN rollout r ON r.thread_id=t.thread_id WHERE " + cond + " ORDER BY t.updated_ns DESC, r.id DESC LIMIT ?" //nolint:gosec // conditions of ours
+	rows, err := db.read.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {
 		return nil, db.wrap("list rollouts", err)
 	}

@@ -101,13 +101,13 @@ var formats = map[string]resource{
 func (s *server) readResource(ctx context.Context, uri string, who caller) (mime, text string, err error) {
 	asked := map[string]any{}
 	var t *tool
-	switch {
-	case uri == statusURI:
+	switch uri {
+	case statusURI:
 		mime, t = mimeJSON, s.tool("migrator_status")
-	case uri == sessionsURI:
+	case sessionsURI:
 		mime, t = mimeJSON, s.tool("list_sessions")
 		asked["workspace"], asked["limit"] = "all", 100
-	case uri == modelsURI:
+	case modelsURI:
 		mime, t = mimeJSON, s.tool("list_known_models")
 		asked["limit"] = 200
 	default:

@@ -110,10 +110,9 @@ func (c *Counter) countImported(text []byte) int {
 	count := 0
 	for i := 0; i < len(text); {
 		j := c.imported.Split.end(c.classes, text, i)
-		switch {
-		case c.ranked == nil:
+		if c.ranked == nil {
 			count += c.countPiece(text, i, j)
-		default:
+		} else {
 			count += c.ranked.count(text[i:j])
 		}
 		i = j

@@ -63,8 +63,8 @@ func (a *asker) holding(ctx context.Context, e string, limit int) ([]int64, erro
 		e = a.and + "(" + e + ")"
 	}
 	// One text instead of thousands of rows: a row costs more than what is in it.
-	rows, err := a.tx.QueryContext(ctx, "SELECT coalesce(group_concat(id), '') FROM (SELECT rowid AS id FROM words WHERE words MATCH ?"+a.cond+
-		" ORDER BY rowid DESC LIMIT ?)", join([]any{e}, a.args, limit)...)
+	query := "SELECT coalesce(group_concat(id), '') FROM (SELECT rowid AS id FROM words WHERE words MATCH ?" + a.cond + " ORDER BY rowid DESC LIMIT ?)" //nolint:gosec // a condition of ours
+	rows, err := a.tx.QueryContext(ctx, query, join([]any{e}, a.args, limit)...)
 	if err != nil {
 		return nil, a.failed(e, err)
 	}

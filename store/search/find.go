@@ -116,7 +116,6 @@ type finder struct {
 	none  bool   // the filters leave nothing
 	ask   *asker // nil: there is no index
 	texts map[int64]transcript.Message
-	notes []string
 
 	behind int64
 }
