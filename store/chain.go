@@ -23,8 +23,22 @@ type segment struct {
 	lastSeq   int64
 	off       int64
 	cut       *transcript.Base // nil: everything
+	factsText string           // facts and sums as they are stored: see read
+	sumsText  string
 	facts     transcript.Facts
 	sums      sums
+}
+
+// read reads what is stored of the segment as JSON, which most who ask for a
+// segment have no use for.
+func (s *segment) read() error {
+	if err := json.Unmarshal([]byte(s.factsText), &s.facts); err != nil {
+		return fmt.Errorf("read facts of %s: %w: %w", s.rolloutID, ErrChanged, err)
+	}
+	if err := json.Unmarshal([]byte(s.sumsText), &s.sums); err != nil {
+		return fmt.Errorf("read sums of %s: %w: %w", s.rolloutID, ErrChanged, err)
+	}
+	return nil
 }
 
 // queryer is what a transaction and a reader have in common.
@@ -36,22 +50,15 @@ type queryer interface {
 // loadSegment reads the row of a rollout; ErrNotFound if there is none.
 func loadSegment(ctx context.Context, q queryer, where string, arg any) (segment, *transcript.Base, error) {
 	var s segment
-	var facts, own string
 	var base transcript.Base
 	err := q.QueryRowContext(ctx, `SELECT id, rollout_id, thread_id, gen_seq, last_seq, off, facts, sums, base_rollout, base_ordinal, base_offset
 		FROM rollout WHERE `+where, arg).
-		Scan(&s.row, &s.rolloutID, &s.threadID, &s.genSeq, &s.lastSeq, &s.off, &facts, &own, &base.RolloutID, &base.Ordinal, &base.Offset)
+		Scan(&s.row, &s.rolloutID, &s.threadID, &s.genSeq, &s.lastSeq, &s.off, &s.factsText, &s.sumsText, &base.RolloutID, &base.Ordinal, &base.Offset)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, nil, ErrNotFound
 	}
 	if err != nil {
 		return s, nil, err
-	}
-	if err := json.Unmarshal([]byte(facts), &s.facts); err != nil {
-		return s, nil, fmt.Errorf("read facts of %s: %w: %w", s.rolloutID, ErrChanged, err)
-	}
-	if err := json.Unmarshal([]byte(own), &s.sums); err != nil {
-		return s, nil, fmt.Errorf("read sums of %s: %w: %w", s.rolloutID, ErrChanged, err)
 	}
 	if base.RolloutID == "" {
 		return s, nil, nil

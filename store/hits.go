@@ -299,7 +299,7 @@ func (db *DB) ItemsWithin(ctx context.Context, sc Scope, ids []int64) ([]transcr
 // ok if the thread goes on without it. Whether it was rolled back is another
 // question: see Figure. ErrNotFound if either is gone.
 func (db *DB) Place(ctx context.Context, threadID string, m *transcript.Message) (ok bool, err error) {
-	segs, err := threadChain(ctx, db.read, threadID)
+	segs, err := threadSegments(ctx, db.read, threadID)
 	if err != nil {
 		return false, db.wrap("place an item", err)
 	}

@@ -39,7 +39,19 @@ func (db *DB) Messages(ctx context.Context, threadID string, after int64, limit 
 	return out, nil
 }
 
+// threadChain gives the segments of a thread's current branch, all read.
 func threadChain(ctx context.Context, q queryer, threadID string) ([]segment, error) {
+	segs, err := threadSegments(ctx, q, threadID)
+	for i := range segs {
+		if err := segs[i].read(); err != nil {
+			return nil, err
+		}
+	}
+	return segs, err
+}
+
+// threadSegments gives them without what is stored as JSON.
+func threadSegments(ctx context.Context, q queryer, threadID string) ([]segment, error) {
 	var head int64
 	if err := q.QueryRowContext(ctx, "SELECT head FROM thread WHERE thread_id=?", threadID).Scan(&head); err != nil {
 		return nil, err

@@ -30,6 +30,11 @@ func (db *DB) refresh(ctx context.Context, tx *sql.Tx, threadID string, decideAl
 	if err != nil {
 		return err
 	}
+	for i := range segs {
+		if err := segs[i].read(); err != nil {
+			return err
+		}
+	}
 	base, err := db.baseSums(ctx, tx, head, segs, missing)
 	if err != nil {
 		return err

@@ -133,7 +133,7 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	if err := x.look(); err != nil {
 		return err
 	}
-	q := url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {ms(readerBusy)}, "_stmt_cache_size": {"16"}}
+	q := url.Values{"mode": {"ro"}, "_query_only": {"1"}, "_busy_timeout": {ms(readerBusy)}, "_stmt_cache_size": {"16"}, "_cache_size": {"-16000"}}
 	if !x.writer {
 		err := x.connectReader(ctx, q)
 		if !errors.Is(err, store.ErrFolder) || x.walled() {
@@ -147,7 +147,7 @@ func (x *Index) connect(ctx context.Context) (err error) {
 		q.Set("immutable", "1")
 		return x.connectReader(ctx, q)
 	}
-	w := url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {ms(writerBusy)}, "_txlock": {"immediate"}, "_stmt_cache_size": {"16"}}
+	w := url.Values{"_journal_mode": {"WAL"}, "_synchronous": {"NORMAL"}, "_busy_timeout": {ms(writerBusy)}, "_txlock": {"immediate"}, "_stmt_cache_size": {"16"}, "_auto_vacuum": {"incremental"}, "_cache_size": {"-16000"}}
 	if x.db, err = x.pool(w, 1); err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func notable(list []string) []string {
 
 // widens tells whether there are more words to be looked for if few items have
 // the clause.
-func (c *clause) widens() bool { return !c.wide && (c.begin || c.stem != "") }
+func (c *clause) widens() bool { return !c.wide && (c.begin || c.stem != "" || c.whole != "") }
 
 // stem cuts an ending off a word, so that what is left begins its other forms
 // too; empty if too little would be left. Endings are those of English and
@@ -174,11 +174,16 @@ func stem(w string) string {
 	return ""
 }
 
-// expression writes the clause for FTS5, with the words that begin like it if it
-// is to be wide. Words have letters and digits only, and stand in quotes.
+// expression writes the clause for FTS5. If it is to be wide, the parts of a name
+// count wherever they stand, and so do words that begin like it. Words have
+// letters and digits only, and stand in quotes.
 func (c *clause) expression(wide bool) string {
 	wide = wide || c.wide
 	var b strings.Builder
+	if c.whole != "" && !wide {
+		quote(&b, c.whole)
+		return b.String()
+	}
 	if len(c.parts) > 1 {
 		b.WriteByte('(')
 	}
