@@ -17,10 +17,14 @@ func newVersionCommand(a *app) *cobra.Command {
 			if a.flags.json {
 				return a.printJSON(versionJSON{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH})
 			}
-			_, err := fmt.Fprintln(a.out, "session-migrator", version)
-			return err
+			return printVersion(a)
 		},
 	}
+}
+
+func printVersion(a *app) error {
+	_, err := fmt.Fprintln(a.out, "session-migrator", version)
+	return err
 }
 
 type versionJSON struct {

@@ -84,7 +84,6 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 		Example: `  session-migrator run                                 # backfill, then watch
   session-migrator sessions --model claude-opus-4-8    # which fit, which don't
   session-migrator migrate latest --to claude-opus-4-8 -o handoff.md`,
-		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -102,12 +101,19 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 			_, err := a.log(slog.LevelWarn) // a wrong level is told before anything is done
 			return err
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if shown, _ := cmd.Flags().GetBool("version"); shown { // ours: it is there
+				return printVersion(a)
+			}
+			return cmd.Help()
+		},
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetVersionTemplate("session-migrator {{.Version}}\n")
+	// Cobra's own needs a template, and with one in the program the linker keeps
+	// every method of every type: an eighth of the program.
+	root.Flags().BoolP("version", "v", false, "version for session-migrator")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(usageError{plainFlagError(err)}, `run "`+cmd.CommandPath()+` --help" for the flags`)
 	})
