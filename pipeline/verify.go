@@ -80,6 +80,9 @@ func (e *UnreadError) Error() string {
 // Unread gives *UnreadError for a thread of which nothing was read yet because
 // its file can't be.
 func (p *Pipeline) Unread(ctx context.Context, threadID string) error {
+	if any, err := p.db.AnyUnreadable(ctx, threadID); err != nil || !any {
+		return err
+	}
 	t, err := p.db.Thread(ctx, threadID)
 	if err != nil {
 		return err

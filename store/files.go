@@ -89,6 +89,12 @@ func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpo
 // awaitingQuery names the condition of the index: without it the index isn't used.
 const awaitingQuery = "SELECT " + checkpointColumns + " FROM rollout WHERE awaits_parent=? AND awaits_parent<>''"
 
+// AnyUnreadable tells whether a file of the thread's own can't be read.
+func (db *DB) AnyUnreadable(ctx context.Context, threadID string) (any bool, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM rollout WHERE thread_id=? AND state=?)", threadID, FileUnreadable).Scan(&any)
+	return any, db.wrap("look for unreadable files", err)
+}
+
 // AwaitingParent gives the rollouts whose copied lines wait for a thread to be
 // read.
 func (db *DB) AwaitingParent(ctx context.Context, threadID string) ([]Checkpoint, error) {
