@@ -19,6 +19,9 @@ const (
 	applicationID = 0x534D6967
 
 	readers = 2 // connections to read with
+	// readerCache is what each of a reader's connections keeps of the file, in
+	// KiB. There is a reader per agent, and the system keeps the file for all.
+	readerCache = 256
 
 	// The writer waits for a reader that clears up after a crash; who asks from
 	// outside is told to try again before it gets impatient.
@@ -186,7 +189,9 @@ func openReader(ctx context.Context, path string, steps ladder) (*DB, error) {
 	case st.Size() == 0:
 		return nil, fmt.Errorf("open cache %s: %w", path, ErrNone)
 	}
-	db, err := identified(ctx, path, steps, readerQuery(readerBusy))
+	q := readerQuery(readerBusy)
+	q.Set("_cache_size", strconv.Itoa(-readerCache))
+	db, err := identified(ctx, path, steps, q)
 	if !errors.Is(err, ErrFolder) {
 		return db, err
 	}
@@ -195,7 +200,6 @@ func openReader(ctx context.Context, path string, steps ladder) (*DB, error) {
 	if st, statErr := os.Stat(path + "-wal"); statErr == nil && st.Size() > 0 || statErr != nil && !errors.Is(statErr, fs.ErrNotExist) {
 		return nil, err
 	}
-	q := readerQuery(readerBusy)
 	q.Set("immutable", "1")
 	if db, again := identified(ctx, path, steps, q); again == nil {
 		return db, nil

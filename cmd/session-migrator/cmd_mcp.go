@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,14 @@ Exit codes: 0 ended, 1 failed, 2 wrong usage.`,
 	return cmd
 }
 
+// mcpGC is how far the heap may grow between two collections, in per cent.
+// Agents start a server each, and most of them only wait.
+const mcpGC = 50
+
 func runMCP(ctx context.Context, a *app, workspace string) error {
+	if a.env("GOGC") == "" {
+		debug.SetGCPercent(mcpGC)
+	}
 	c, err := a.config()
 	if err != nil {
 		return err
