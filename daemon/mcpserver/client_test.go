@@ -43,7 +43,7 @@ type answer struct {
 
 // client speaks to a server over pipes, line by line.
 type client struct {
-	t      *testing.T
+	t      testing.TB
 	in     *io.PipeWriter
 	lines  *bufio.Reader
 	done   chan error
@@ -52,7 +52,7 @@ type client struct {
 }
 
 // connect starts a server; the test's end stops it and checks that it ended well.
-func connect(t *testing.T, d mcpserver.Deps) *client {
+func connect(t testing.TB, d mcpserver.Deps) *client {
 	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
@@ -75,7 +75,7 @@ func connect(t *testing.T, d mcpserver.Deps) *client {
 }
 
 // legacy connects and shakes hands.
-func legacy(t *testing.T, d mcpserver.Deps) *client {
+func legacy(t testing.TB, d mcpserver.Deps) *client {
 	t.Helper()
 	c := connect(t, d)
 	a := c.request("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "0"}})
@@ -87,7 +87,7 @@ func legacy(t *testing.T, d mcpserver.Deps) *client {
 }
 
 // modern connects without a handshake.
-func modern(t *testing.T, d mcpserver.Deps) *client {
+func modern(t testing.TB, d mcpserver.Deps) *client {
 	t.Helper()
 	c := connect(t, d)
 	c.meta = modernMeta
@@ -206,12 +206,12 @@ func (c *client) refused(name, args string, words ...string) {
 
 // world is a home of Codex and the cache made of it.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	home string
 	db   string
 }
 
-func newWorld(t *testing.T, rollouts ...*rollouttest.Rollout) *world {
+func newWorld(t testing.TB, rollouts ...*rollouttest.Rollout) *world {
 	t.Helper()
 	w := &world{t: t, home: t.TempDir(), db: filepath.Join(t.TempDir(), "cache.db")}
 	for _, r := range rollouts {

@@ -83,7 +83,7 @@ func (l *listening) ask(method string, params map[string]any) answer {
 }
 
 // inBubble runs a test in which time passes at once.
-func inBubble(t *testing.T, w *world, start func(*testing.T, mcpserver.Deps) *client, test func(*listening)) {
+func inBubble(t *testing.T, w *world, start func(testing.TB, mcpserver.Deps) *client, test func(*listening)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, w.deps())
