@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -138,6 +139,9 @@ func (c *client) request(method string, params map[string]any) answer {
 	a := c.receive()
 	if a.ID != float64(c.nextID) {
 		c.t.Fatalf("answer to %v, want %d", a.ID, c.nextID)
+	}
+	if _, modern := c.meta["io.modelcontextprotocol/protocolVersion"]; modern && a.Error == nil && !bytes.Contains(a.Result, []byte(`"resultType":"complete"`)) {
+		c.t.Errorf("%s: not said to be complete, which this era requires: %s", method, a.Result)
 	}
 	return a
 }

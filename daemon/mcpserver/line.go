@@ -217,7 +217,7 @@ func (e *envelope) checkVersion(id json.RawMessage, initialized bool) (*refusal,
 	version, named := p.Meta.Version.(string)
 	switch {
 	case !named && p.Meta.Version == nil && !initialized:
-		return invalid(id, "%s: send initialize first, or name the protocol version in _meta", method), false
+		return &refusal{id: id, code: jsonrpc.CodeInvalidParams, message: method + ": send initialize first, or name the protocol version in _meta"}, false
 	case !named && p.Meta.Version == nil, version >= firstModern, initialized && supported(version):
 		return nil, true // the SDK answers what is newer than it knows
 	}

@@ -42,6 +42,9 @@ func TestBothErasOnOneProcess(t *testing.T) {
 			t.Errorf("%s tools/list: %s %+v", name, a.Result, a.Error)
 		}
 	}
+	c.meta = modernMeta
+	c.good("model_context_window", `{"model":"gpt-5.5"}`) // and the other way round
+	c.meta = nil
 	if a := c.request("prompts/list", nil); a.Error != nil {
 		t.Errorf("prompts/list, which some clients ask for unasked: %+v", a.Error)
 	}
@@ -63,7 +66,7 @@ func TestVersionsNobodyAgreedOn(t *testing.T) {
 			t.Errorf("version %v: %s %+v", v, a.Result, a.Error)
 		}
 	}
-	if a := c.request("tools/list", map[string]any{}); a.Error == nil || a.Error.Code != -32600 {
+	if a := c.request("tools/list", map[string]any{}); a.Error == nil || a.Error.Code != -32602 {
 		t.Errorf("neither handshake nor version: %s %+v", a.Result, a.Error)
 	}
 	l := legacy(t, mcpserver.Deps{})
@@ -245,6 +248,8 @@ func TestPanicIsAnAnswer(t *testing.T) {
 	c := legacy(t, mcpserver.Deps{OpenStore: func(context.Context) (*store.DB, error) { panic("boom") }})
 	c.refused("list_sessions", `{}`, "fault of session-migrator")
 	c.refused("list_sessions", `{}`, "fault of session-migrator") // no lock was left behind
+	m := modern(t, mcpserver.Deps{OpenStore: func(context.Context) (*store.DB, error) { panic("boom") }})
+	m.refused("list_sessions", `{}`, "fault of session-migrator")
 	if a := c.request("ping", nil); a.Error != nil {
 		t.Errorf("ping: %+v", a.Error)
 	}

@@ -47,7 +47,7 @@ func newSDK(s *server, w *watcher) *mcp.Server {
 	for _, p := range s.prompts() {
 		sdk.AddPrompt(p.wire(), s.promptHandler(p))
 	}
-	sdk.AddReceivingMiddleware(s.recovered, inOrder(list), discovered(caps), s.answered(w))
+	sdk.AddReceivingMiddleware(saysComplete, s.recovered, inOrder(list), discovered(caps), s.answered(w))
 	return sdk
 }
 
