@@ -13,8 +13,8 @@ import (
 func getMigrationDecision() *tool {
 	return &tool{
 		name: "get_migration_decision", title: "Get migration decision",
-		description: "Decide whether a model can take a session over as it is: direct (fits whole) or compress (only a selection fits), with token counts and budget.",
-		search:      "migration decision does a session fit a model context window",
+		description: "Decide whether a session fits a model's context window, so that the model can take it over as it is: direct (fits whole) or compress (only a selection fits), with the tokens of the session and the budget.",
+		search:      "migration decision: does a session or thread fit a model context window, can another model take it over, how many tokens, budget of tokens for a target model",
 		params:      []param{sessionParam, {name: "target_model", required: true, other: targetParam.other}, reserveParam},
 		input: `{"type":"object","properties":{` +
 			`"session":{"type":"string","description":"Session id, unique prefix of 8 or more characters, its last 8, latest, current, or rollout path"},` +

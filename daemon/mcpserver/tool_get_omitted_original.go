@@ -17,6 +17,7 @@ func getOmittedOriginal() *tool {
 	return &tool{
 		name: "get_omitted_original", title: "Get omitted original text",
 		description: "Get the original text behind a ref that a memory or hand-off left out: om_7f3a91c2.412 (one message), t17 or t17-t30 (turns, with session).",
+		search:      "full original text of an omitted message or tool output behind a reference",
 		paged:       true,
 		params:      []param{{name: "ref", required: true, other: []string{"refs", "reference", "uri"}}, {name: "session", other: sessionParam.other}, bytesParam, cursorParam},
 		input: `{"type":"object","properties":{"ref":{"type":"string"},` +

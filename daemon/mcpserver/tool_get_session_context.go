@@ -11,8 +11,8 @@ import (
 func getSessionContext() *tool {
 	return &tool{
 		name: "get_session_context", title: "Get session context",
-		description: "Get a session's text to continue from, as pages. memory: what matters, short. handoff: all of it if target_model can take it, else the most valuable part. messages: every message, as JSON lines. summary: shortest. Follow next_cursor; the last page's new= as cursor later gives only what was added since.",
-		search:      "get context memory handoff to continue resume a codex session",
+		description: "Get a session's context: the text to resume, to continue work another agent left off, or to hand the thread over, as pages. memory: what matters, short. handoff: all of it if target_model can take it, else the most valuable part. messages: the whole transcript, as JSON lines. summary: shortest. Follow next_cursor; the last page's new= as cursor later gives only what was added since.",
+		search:      "get context memory of an earlier or last session: continue resume load handoff hand over a codex thread to another agent",
 		paged:       true,
 		params:      []param{sessionParam, targetParam, {name: "format"}, nextParam, bytesParam, cursorParam},
 		input: `{"type":"object","properties":{` +

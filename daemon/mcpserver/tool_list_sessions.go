@@ -14,8 +14,8 @@ import (
 func listSessions() *tool {
 	return &tool{
 		name: "list_sessions", title: "List Codex sessions",
-		description: "List Codex sessions (threads), newest first: id, title, workspace, age, tokens, turns, state; with target_model also whether that model can take each over.",
-		search:      "list find recent codex sessions threads history",
+		description: "List Codex sessions (threads, conversations) of a project folder or of all, newest first: the history of what was worked on, with id, title, workspace, age, tokens, turns, state; with target_model also whether that model can take each over.",
+		search:      "list show recent codex sessions threads conversations chats, history of a project folder, what was worked on yesterday",
 		params: []param{{name: "workspace", other: []string{"cwd", "project"}}, {name: "since"}, targetParam,
 			limitParam, cursorParam},
 		input: `{"type":"object","properties":{` +

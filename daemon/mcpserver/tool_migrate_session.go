@@ -11,8 +11,8 @@ import (
 func migrateSession() *tool {
 	return &tool{
 		name: "migrate_session", title: "Migrate session messages",
-		description: "Migrate messages you pass (not a session of this machine): all of them if they fit target_model, else the most valuable part. Nothing is stored; for later pages give cursor and an empty messages_json.",
-		search:      "migrate compress chat messages to another model",
+		description: "Migrate chat messages you pass (a JSON list, not a session of this machine), compress them for a smaller model: all of them if they fit target_model, else the most valuable part. Nothing is stored; for later pages give cursor and an empty messages_json.",
+		search:      "migrate compress trim shrink chat messages json to fit another or smaller model",
 		paged:       true,
 		params: []param{{name: "messages_json", required: true, other: []string{"messages"}}, {name: "target_model", required: true, other: targetParam.other},
 			{name: "source_model", other: []string{"source"}}, reserveParam, nextParam, bytesParam, cursorParam},

@@ -12,7 +12,8 @@ import (
 func migratorStatus() *tool {
 	return &tool{
 		name: "migrator_status", title: "Session migrator status",
-		description: "Tell the migrator's status: whether the daemon runs, how many sessions the cache has, what is not read yet or not readable.",
+		description: "Tell the migrator's status: whether the daemon is running and up to date, how many sessions the cache has, what is not read yet or not readable.",
+		search:      "is the session migrator daemon running, up to date, health, lag",
 		input:       `{"type":"object","properties":{},"additionalProperties":false}`,
 		output: `{"type":"object","properties":{"daemon":{"type":"string","enum":["running","stopped"]},"pid":{"type":"integer"},"daemon_version":{"type":"string"},"since":{"type":"string"},` +
 			`"version":{"type":"string"},"workspace":{"type":"string"},"cache":{"type":"string"},"schema":{"type":"integer"},"sessions":{"type":"integer"},"files":{"type":"integer"},` +

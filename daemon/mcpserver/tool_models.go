@@ -10,6 +10,7 @@ func modelContextWindow() *tool {
 	return &tool{
 		name: "model_context_window", title: "Model context window",
 		description: "Get a model's context window and longest answer in tokens, with source and date.",
+		search:      "how large is the context window of a model, maximum output tokens",
 		params:      []param{{name: "model", required: true, other: []string{"target_model", "name", "id"}}},
 		input:       `{"type":"object","properties":{"model":{"type":"string"}},"required":["model"],"additionalProperties":false}`,
 		output:      modelSchema,
@@ -20,7 +21,8 @@ func modelContextWindow() *tool {
 func listKnownModels() *tool {
 	return &tool{
 		name: "list_known_models", title: "List known models",
-		description: "List known models and their context windows, best match of query first.",
+		description: "List known models with their context windows in tokens: find a model by name, or those of at least a size. Best match of query first.",
+		search:      "which models are known, have a context window over so many tokens",
 		params:      []param{{name: "query", other: []string{"name", "model", "search"}}, {name: "min_window"}, limitParam, cursorParam},
 		input: `{"type":"object","properties":{"query":{"type":"string"},"min_window":{"type":"integer","minimum":0},` +
 			`"limit":{"type":"integer","minimum":1,"maximum":200,"default":50},"cursor":{"type":"string"}},"additionalProperties":false}`,

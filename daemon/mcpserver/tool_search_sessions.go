@@ -12,8 +12,8 @@ import (
 func searchSessions() *tool {
 	return &tool{
 		name: "search_sessions", title: "Search Codex sessions",
-		description: "Search what was said, called or put out in Codex sessions, best match first: words in any order, parts of identifiers, any script. Each hit has a ref; get_omitted_original gives its whole text.",
-		search:      "search find grep past codex sessions conversations history for words",
+		description: "Search past Codex sessions: find the conversation, chat or message where something was said, called or put out, such as an error. Words in any order, parts of identifiers, any script, best match first. Each hit has a ref; get_omitted_original gives its whole text.",
+		search:      "search find grep past codex sessions conversations chats messages: which session mentioned or fixed an error or bug",
 		params: []param{{name: "query", required: true, other: []string{"q", "text", "search", "search_query", "userQuery", "keywords", "pattern"}},
 			{name: "session", other: sessionParam.other}, {name: "workspace", other: []string{"cwd", "project"}}, {name: "since"}, limitParam, cursorParam},
 		input: `{"type":"object","properties":{"query":{"type":"string"},` +
