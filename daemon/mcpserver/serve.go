@@ -74,6 +74,9 @@ type DaemonStatus struct {
 func ServeStdio(ctx context.Context, d Deps) error {
 	out := os.Stdout
 	os.Stdout = os.Stderr
+	// Else a client that no longer reads stdout, or stderr alone, ends the
+	// process in the middle of whatever it does.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx)
