@@ -14,13 +14,13 @@ import (
 const (
 	asked    = "Round the invoice totals as @totals.md says"
 	answered = "The totals are rounded to cents.\n\nNext step: update the price list."
-	imported = "text of a file that nobody asked for"
+	unasked  = "text of a file that nobody asked for"
 )
 
 // worked lets a real Codex work in the place, yesterday.
 func (p *place) worked() {
 	p.t.Helper()
-	p.write("code/shop_api/totals.md", imported+"\n")
+	p.write("code/shop_api/totals.md", unasked+"\n")
 	p.model.says(answered)
 	argv, env := codex.setUp(p, os.Getenv(codex.env))
 	argv[len(argv)-1] = asked
@@ -122,7 +122,7 @@ func TestSinksAreRead(t *testing.T) {
 					t.Errorf("%s lacks %q:\n%s", c.file, part, text)
 				}
 			}
-			if strings.Contains(got, imported) {
+			if strings.Contains(got, unasked) {
 				t.Errorf("a path in the text was imported:\n%s", text)
 			}
 			if c.beside {
