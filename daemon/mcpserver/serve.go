@@ -28,7 +28,7 @@ const (
 	abandonAfter = 200 * time.Millisecond
 	// parentEvery is how often the parent is looked at: no signal and no end of
 	// input tells of a client that was killed while something else holds the pipe.
-	parentEvery = 5 * time.Second
+	parentEvery = 3 * time.Second
 )
 
 // Deps are what a server needs from the program around it.
