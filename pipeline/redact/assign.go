@@ -38,12 +38,15 @@ func assignment(s string, i int) (Finding, bool) {
 
 	sep, ok := separator(s, end)
 	if !ok {
+		sep, ok = framed(s, start, end)
+	}
+	if !ok {
 		sep, ok = looseSeparator(s, start, end, kind)
 	}
 	if !ok {
 		return Finding{}, false
 	}
-	from, to, quoted := value(s, sep)
+	from, to, quoted := value(s, unmarked(s, sep))
 	if to <= from {
 		return Finding{}, false
 	}
@@ -53,6 +56,9 @@ func assignment(s string, i int) (Finding, bool) {
 	}
 	env := noLower(name) && (sep.tight && sep.char == '=' || sep.char == ':' && strings.Contains(name, "-")) // FOO=x, FOO-BAR: x
 	if hasPrefix(s[to:], markOpen) || !quoted && codeFollows(s, to) || !secretValue(v, kind, quoted, env) {
+		return Finding{}, false
+	}
+	if len(name) <= len("pass") && !quoted && !mixed(v) { // these mean other things, too
 		return Finding{}, false
 	}
 	// The value may tell itself what it is.
@@ -84,6 +90,13 @@ func telling(s string, i int) (Kind, int) {
 		}
 		if hasFold(rest, "pass") && i > 0 && s[i-1] == '_' {
 			return KindPassword, i + len("pass")
+		}
+		if i == 0 || !isAlnum(s[i-1]) && s[i-1] != '-' {
+			for _, w := range [...]string{"pass", "pw", "PW"} {
+				if hasPrefix(rest, w) && len(rest) > len(w) && strings.IndexByte(":= ", rest[len(w)]) >= 0 {
+					return KindPassword, i + len(w)
+				}
+			}
 		}
 		if hasFold(rest, "passe") && i > 3 && s[i-3:i] == "de " { // mot de passe
 			return KindPassword, i + len("passe")
@@ -221,13 +234,21 @@ func looseSeparator(s string, start, i int, kind Kind) (sepAt, bool) {
 	if kind == KindAWSSecretKey {
 		return sepAt{}, false
 	}
-	for _, verb := range [...]string{"is ", "lautet ", "ist ", "est ", "es "} {
+	v = qualified(s, v)
+	for _, verb := range [...]string{"is ", "lautet ", "ist ", "est ", "es ", "-> ", "→ "} {
 		if hasPrefix(s[v:], verb) {
 			v = skipSpace(s, v+len(verb))
 			return sepAt{char: 'i', value: v, quote: quoteAt(s, v)}, true
 		}
 	}
 	if kind != KindPassword {
+		return sepAt{}, false
+	}
+	if hasPrefix(s[v:], "to ") { // set the password to x
+		to := skipSpace(s, v+len("to "))
+		if from, end, quoted := value(s, sepAt{value: to, quote: quoteAt(s, to)}); quoted || mixed(s[from:end]) {
+			return sepAt{char: 'i', value: to, quote: quoteAt(s, to)}, true
+		}
 		return sepAt{}, false
 	}
 	if q := quoteAt(s, v); q != "" { // the password "x"

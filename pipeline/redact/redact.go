@@ -44,8 +44,26 @@ func Text(s string) string {
 		if len(found) == 0 {
 			return s
 		}
-		s = replace(text, found)
+		s = echoes(replace(text, found), text, found)
 	}
+}
+
+// echoes takes the passwords that were found in text out of s wherever they
+// stand: said once more, nothing tells what they are. Not those that may be a
+// word or a number of another meaning.
+func echoes(s, text string, found []Finding) string {
+	var pairs []string // value, mark
+	known := map[string]bool{}
+	for _, f := range found {
+		if v := text[f.From:f.To]; f.Kind == KindPassword && !known[v] && mixed(v) {
+			known[v] = true
+			pairs = append(pairs, v, marks[f.Kind])
+		}
+	}
+	if pairs == nil {
+		return s
+	}
+	return strings.NewReplacer(pairs...).Replace(s)
 }
 
 // look returns the secrets of s and the text they are in: s itself, or s
@@ -213,20 +231,20 @@ func trigrams() (t [(trigramMask + 1) / 64]uint64) {
 
 // wordAnchors begin the rules that are more than a prefix. match knows each.
 var wordAnchors = [...]string{
-	"red",        // a mark of ours
-	"begin",      // -----BEGIN … PRIVATE KEY-----
-	"eyJ",        // JSON web token
-	"://",        // user and password in a URL
-	":AA",        // telegram bot
-	"bearer",     //
-	"auth",       // Authorization: …
-	"cookie",     //
-	"hooks.",     // slack
-	"webhooks/",  // discord
-	"sig",        // signed URLs
-	" -u",        // curl
-	"key",        // api_key = …
-	"pas", "pwd", // password = …
+	"red",                             // a mark of ours
+	"begin",                           // -----BEGIN … PRIVATE KEY-----
+	"eyJ",                             // JSON web token
+	"://",                             // user and password in a URL
+	":AA",                             // telegram bot
+	"bearer",                          //
+	"auth",                            // Authorization: …
+	"cookie",                          //
+	"hooks.",                          // slack
+	"webhooks/",                       // discord
+	"sig",                             // signed URLs
+	" -u",                             // curl
+	"key",                             // api_key = …
+	"pas", "pwd", "pw ", "pw:", "pw=", // password = …
 	"secret", "token", "credential",
 	"kennwort",
 	"0Q~", "1Q~", "2Q~", "3Q~", "4Q~", "5Q~", "6Q~", "7Q~", "8Q~", "9Q~", // azure
