@@ -155,4 +155,21 @@ func (d *doctor) all(ctx context.Context) {
 	d.drop(c, info)
 	d.sinks(c, info)
 	d.backups(c)
+	d.vocabularies()
+}
+
+// vocabularies looks at what was imported: what can't be used is no error
+// elsewhere, its models are estimated.
+func (d *doctor) vocabularies() {
+	const again = "session-migrator tokens import FILE, with the file from the model's publisher"
+	shelf, err := d.a.vocabularies()
+	if err != nil {
+		d.broken("vocabularies", again, "%v", err)
+		return
+	}
+	for _, e := range shelf.Entries() {
+		if err := shelf.Check(e.Name); err != nil {
+			d.broken("vocabularies", again, "%s are estimated, not counted: %v", strings.Join(e.Models, ", "), err)
+		}
+	}
 }

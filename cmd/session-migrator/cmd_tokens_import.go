@@ -110,7 +110,11 @@ func runTokensImport(a *app, path string, f importFlags) error {
 		if plain, any := strings.CutSuffix(m, "*"); any {
 			m, star = plain, "*"
 		}
-		e.Models = append(e.Models, capacity.Default().Canonical(m)+star)
+		canonical := capacity.Default().Canonical(m)
+		if known, err := capacity.Default().Lookup(strings.TrimRight(canonical, "-")); err == nil && known.CountExact {
+			return usagef("%s is counted exactly by the program itself, with %s; name the models that --for is for", clean(m, false), known.Encoding)
+		}
+		e.Models = append(e.Models, canonical+star)
 	}
 	if len(e.Models) == 0 {
 		e.Models = models

@@ -49,8 +49,8 @@ type verdict struct {
 	Omitted       *int   `json:"omitted_messages,omitempty"`
 	Result        *int   `json:"result_tokens,omitempty"`
 	Count         string `json:"token_count"`
-	// In the target's own tokens: the likeliest number and its bounds, and what
-	// the chat format adds. Direct is decided on the upper bound with that.
+	// In the target's own tokens: what is compared with the room, which is the
+	// upper bound with what the chat format adds; the bounds; that addition.
 	Target     int64  `json:"target_tokens"`
 	TargetLow  int64  `json:"target_tokens_low"`
 	TargetHigh int64  `json:"target_tokens_high"`
@@ -195,7 +195,7 @@ func (s *server) verdict(d decide.Decision) verdict {
 	v := verdict{
 		TargetModel: d.TargetModel, Surface: d.Surface, Decision: d.Verdict.String(), Strategy: d.Strategy.String(), Fit: d.Fit.String(),
 		SessionTokens: d.SessionTokens, Window: d.Window, Room: d.Room, Budget: d.Budget, Reserve: d.Reserve,
-		Count: "estimate", Target: d.Count.Tokens, TargetLow: d.Count.Lo, TargetHigh: d.Count.Hi, Framing: d.MessageOverhead, Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
+		Count: "estimate", Target: int64(d.TargetTokens), TargetLow: d.Count.Lo, TargetHigh: d.Count.Hi, Framing: d.MessageOverhead, Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
 	}
 	if d.Exact {
 		v.Count = "exact"

@@ -196,18 +196,18 @@ func TestDecisionHasBounds(t *testing.T) {
 	type figures struct {
 		Tokens  int    `json:"session_tokens"`
 		Count   string `json:"token_count"`
-		Likely  int    `json:"target_tokens"`
+		Need    int    `json:"target_tokens"`
 		Low     int    `json:"target_tokens_low"`
 		High    int    `json:"target_tokens_high"`
 		Framing int    `json:"message_overhead"`
 	}
 	var exact, guess figures
 	c.data("get_migration_decision", `{"session":"`+projID+`","target_model":"gpt-5.5"}`, &exact)
-	if exact.Count != "exact" || exact.Likely != exact.Tokens || exact.Low != exact.Tokens || exact.High != exact.Tokens || exact.Framing == 0 {
+	if exact.Count != "exact" || exact.Need != exact.Tokens+exact.Framing || exact.Low != exact.Tokens || exact.High != exact.Tokens || exact.Framing == 0 {
 		t.Errorf("exact: %+v", exact)
 	}
 	c.data("get_migration_decision", `{"session":"`+projID+`","target_model":"claude-opus-4-8"}`, &guess)
-	if guess.Count != "estimate" || guess.Tokens != exact.Tokens || guess.Low <= guess.Tokens || guess.Likely < guess.Low || guess.High <= guess.Likely || guess.Framing == 0 {
+	if guess.Count != "estimate" || guess.Tokens != exact.Tokens || guess.Low <= guess.Tokens || guess.High <= guess.Low || guess.Need != guess.High+guess.Framing || guess.Framing == 0 {
 		t.Errorf("estimated: %+v", guess)
 	}
 }

@@ -46,6 +46,7 @@ type Shelf struct {
 
 	mu   sync.Mutex
 	open map[string]*tokens.Imported // by name; guarded by mu
+	bad  map[string]error            // why one can't be used; guarded by mu
 }
 
 const (
@@ -56,7 +57,7 @@ const (
 // Open lists what is in a folder; one that isn't there is empty. The error names
 // manifests that can't be read; the others are there all the same.
 func Open(dir string) (*Shelf, error) {
-	s := &Shelf{dir: dir, open: map[string]*tokens.Imported{}}
+	s := &Shelf{dir: dir, open: map[string]*tokens.Imported{}, bad: map[string]error{}}
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -90,7 +91,8 @@ func Open(dir string) (*Shelf, error) {
 func (s *Shelf) Entries() []Entry { return slices.Clone(s.entries) }
 
 // For gives the vocabulary of a model by its normalised id; the most specific of
-// several. A nil shelf has none.
+// several. One that can't be used is none: the model is estimated then. A nil
+// shelf has none.
 func (s *Shelf) For(canonical string) (best Entry, ok bool) {
 	if s == nil {
 		return Entry{}, false
@@ -98,12 +100,18 @@ func (s *Shelf) For(canonical string) (best Entry, ok bool) {
 	longest := 0
 	for _, e := range s.entries {
 		for _, m := range e.Models {
-			if len(m) > longest && answers(m, canonical) {
+			if len(m) > longest && answers(m, canonical) && s.Check(e.Name) == nil {
 				best, longest, ok = e, len(m), true
 			}
 		}
 	}
 	return best, ok
+}
+
+// Check says why a vocabulary can't be used; nil if it can.
+func (s *Shelf) Check(name string) error {
+	_, err := s.Counter(name)
+	return err
 }
 
 // version is what follows an id where another version of the model is meant.
@@ -128,20 +136,32 @@ func (s *Shelf) Counter(name string) (*tokens.Counter, error) {
 	defer s.mu.Unlock()
 	v := s.open[name]
 	if v == nil {
-		e := s.entries[i]
-		file, err := os.ReadFile(filepath.Join(s.dir, name+fileExt))
-		if err != nil {
-			return nil, fmt.Errorf("read imported vocabulary: %w", err)
+		if err := s.bad[name]; err != nil {
+			return nil, err
 		}
-		if v, err = tokens.Import(file, e.Split); err != nil {
-			return nil, fmt.Errorf("open imported vocabulary %s: %w", name, err)
-		}
-		if v.SHA256 != e.SHA256 {
-			return nil, fmt.Errorf("imported vocabulary %s has SHA-256 %s, pinned is %s: import it again", name, v.SHA256, e.SHA256)
+		var err error
+		if v, err = s.load(s.entries[i]); err != nil {
+			s.bad[name] = err
+			return nil, err
 		}
 		s.open[name] = v
 	}
 	return v.New(), nil
+}
+
+func (s *Shelf) load(e Entry) (*tokens.Imported, error) {
+	file, err := os.ReadFile(filepath.Join(s.dir, e.Name+fileExt))
+	if err != nil {
+		return nil, fmt.Errorf("read imported vocabulary: %w", err)
+	}
+	v, err := tokens.Import(file, e.Split)
+	if err != nil {
+		return nil, fmt.Errorf("open imported vocabulary %s: %w", e.Name, err)
+	}
+	if v.SHA256 != e.SHA256 {
+		return nil, fmt.Errorf("imported vocabulary %s has SHA-256 %s, pinned is %s", e.Name, v.SHA256, e.SHA256)
+	}
+	return v, nil
 }
 
 // Release lets go of what was built; it is built anew when it is asked for.

@@ -71,6 +71,10 @@ func TestShelfPinsTheHash(t *testing.T) {
 	if _, err := s.Counter("x"); err == nil || !strings.Contains(err.Error(), "pinned") {
 		t.Errorf("a changed file counts: %v", err)
 	}
+	// Its models are estimated, as if nothing had been imported.
+	if e, ok := s.For("x"); ok || s.Check("x") == nil {
+		t.Errorf("a changed file is taken for %+v", e)
+	}
 }
 
 func TestForModels(t *testing.T) {
