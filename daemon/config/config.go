@@ -39,6 +39,12 @@ type Config struct {
 
 	Handoff    Handoff
 	Embeddings Embeddings
+	Summaries  Summaries
+}
+
+// Summaries say who may write summaries of sessions. Nobody by default.
+type Summaries struct {
+	ByCaller bool `toml:"by_caller"` // an agent that asks over MCP may
 }
 
 // Handoff is when a session is said to be running out, and where.
@@ -72,6 +78,7 @@ type file struct {
 	} `toml:"decide"`
 	Handoff    Handoff    `toml:"handoff"`
 	Embeddings Embeddings `toml:"embeddings"`
+	Summaries  Summaries  `toml:"summaries"`
 }
 
 // Flags are what the command line says; empty means not said.
@@ -131,7 +138,7 @@ func Load(fl Flags, env Env) (Config, error) {
 	c.Reserve, c.Comfort = f.Decide.Reserve, f.Decide.Comfort
 	c.Handoff = f.Handoff
 	c.Handoff.Bus = env("DBUS_SESSION_BUS_ADDRESS")
-	c.Embeddings = f.Embeddings
+	c.Embeddings, c.Summaries = f.Embeddings, f.Summaries
 	if err := c.Embeddings.resolve(env, user); err != nil {
 		return c, err
 	}
@@ -162,7 +169,7 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s", c.File, unknown[0].String(), embeddingKeys)
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, summaries.by_caller, %s", c.File, unknown[0].String(), embeddingKeys)
 	}
 	return f, nil
 }
@@ -201,6 +208,8 @@ func wrongIn(key string, v any) string {
 			return wrong
 		}
 		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "notify" }, "true or false, without quotes")
+	case "summaries":
+		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "by_caller" }, "true or false, without quotes")
 	case "embeddings":
 		return wrongEmbeddings(key, v)
 	case "models":
@@ -284,6 +293,9 @@ func (c Config) Vectors() string { return filepath.Join(c.Home, "vectors.db") }
 
 // Vocabularies is the folder of the vocabularies that the user imported.
 func (c Config) Vocabularies() string { return filepath.Join(c.Home, "vocabularies") }
+
+// Spool is where summaries wait that agents wrote, for the daemon to take them in.
+func (c Config) Spool() string { return filepath.Join(c.Home, "spool") }
 
 // Run is the folder of the lock and of what the daemon says of itself.
 func (c Config) Run() string { return filepath.Join(c.Home, "run") }
