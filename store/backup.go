@@ -192,6 +192,7 @@ func (db *DB) irreplaceable(ctx context.Context) (string, error) {
 		"SELECT sink||' '||thread_id||' '||name||' '||hash||' '||managed FROM receipt ORDER BY sink, thread_id",
 		"SELECT sink||' '||path||' '||body FROM shared ORDER BY sink, path",
 		"SELECT 'spend '||max(id) FROM spend HAVING count(*)>0",
+		"SELECT 'summary '||thread_id||' '||source||' '||through||' '||created_ns FROM summary ORDER BY thread_id, source",
 		"SELECT thread_id||' '||name FROM thread_name ORDER BY thread_id",
 	} {
 		lines, err := texts(ctx, db.read, q)

@@ -15,7 +15,8 @@ import (
 
 // Rescue copies out of another cache, a damaged one or a backup, what no rollout
 // can give again and is not here yet: threads whose files are gone, text that
-// its agent rewrote away, names, receipts, shared files, what was spent. Of a
+// its agent rewrote away, names, receipts, shared files, what was spent,
+// summaries. Of a
 // damaged file that is what can still be read and is proved by its hash. It
 // gives the number of rollouts. Nothing that can be derived is copied.
 func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
@@ -63,6 +64,7 @@ func (r *rescue) run() error {
 		{"receipt", "sink, thread_id, name, hash, bytes, 0, managed, written_ns", "sink, thread_id", "sink DESC, thread_id DESC"},
 		{"shared", "sink, path, body", "sink, path", "sink DESC, path DESC"},
 		{"spend", "id, at_ns, kind, host, model, calls, input, output, exact, micro_usd, thread_id, outcome", "id", "id DESC"},
+		{"summary", "thread_id, source, model, through, created_ns, body", "thread_id, source", "thread_id DESC, source DESC"},
 		{"window_seen", "model, tokens, seen_ns", "model, tokens", "model DESC, tokens DESC"},
 	} {
 		q := "SELECT " + t.columns + " FROM " + t.table + " ORDER BY "
