@@ -23,6 +23,7 @@ import (
 // ourTools are the tools whose names nobody else has; only read.
 var ourTools = map[string]bool{
 	"get_session_context": true, "get_migration_decision": true, "get_omitted_original": true, "migrate_session": true, "migrator_status": true,
+	"save_session_summary": true,
 }
 
 // ours matches the names that clients make of server and tool:

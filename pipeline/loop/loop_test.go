@@ -84,6 +84,8 @@ func TestStrip(t *testing.T) {
 		item(result, "a.go", "", "2"),
 		item(call, "{}", "migrator_status", ""),
 		item(result, "ok", "", ""),
+		item(call, "{}", "save_session_summary", ""),
+		item(result, "saved", "", ""),
 		item(call, `{"server":"session-migrator","uri":"x"}`, "read_mcp_resource", "3"),
 		item(result, "y", "", "3"),
 		item(result, document, "", "9"),
@@ -96,7 +98,7 @@ func TestStrip(t *testing.T) {
 		got = append(got, m.Role.String()+" "+strings.TrimSpace(m.Body()))
 	}
 	want := "user go on|tool_call {\"cmd\":\"ls\"}|tool_result a.go|tool_result [text of session-migrator, left out]|assistant done"
-	if s := strings.Join(got, "|"); s != want || left != 6 {
+	if s := strings.Join(got, "|"); s != want || left != 7 {
 		t.Errorf("%d left out, kept\n%s\nwant\n%s", left, s, want)
 	}
 	if in[1].Text != before {
