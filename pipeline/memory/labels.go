@@ -41,6 +41,7 @@ type labels struct {
 	leftOwn                                string // of what this program or the agent's put in itself
 	cut, cutLine, more, before             string
 	dialogue, user, agent, notes           string
+	notesBehind                            string // of a summary: newer messages, and the turn up to which it goes
 	decisions, learned, tried, todo, next  string
 	earlierTurns, images, goal             string
 	blocked, done                          string
@@ -132,7 +133,8 @@ func englishLabels() labels {
 		leftRequests: "%d earlier request|%d earlier requests", leftReasoning: "reasoning", leftOwn: "%d text of session-migrator itself or put in by the agent's program: not repeated here|%d texts of session-migrator itself or put in by the agent's program: not repeated here", original: "Original: %s",
 		cut: "…[+%d chars: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d chars]", more: "… %d more", before: "… %d before these",
 		dialogue: "Dialogue", user: "User", agent: "Agent", notes: "Notes by %s (generated, check them)",
-		decisions: "Decided", learned: "Learned", tried: "Did not work", todo: "Open", next: "Next",
+		notesBehind: "One newer message is not in them: they go up to %[2]s.|%d newer messages are not in them: they go up to %s.",
+		decisions:   "Decided", learned: "Learned", tried: "Did not work", todo: "Open", next: "Next",
 		earlierTurns: "%d earlier turn left out (%d tokens). Oldest: “%s”. Get it: `get_omitted_original(\"%s\", \"%s\")`.|%d earlier turns left out (%d tokens). Oldest: “%s”. Get them: `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "%d image, not kept|%d images, not kept", goal: "Goal", blocked: "blocked", done: "done",
 		states: map[transcript.State]string{
@@ -177,7 +179,8 @@ func germanLabels() labels {
 		leftRequests: "%d frühere Bitte|%d frühere Bitten", leftReasoning: "Überlegungen", leftOwn: "%d Text von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt|%d Texte von session-migrator selbst oder vom Programm des Agenten: hier nicht wiederholt", original: "Original: %s",
 		cut: "…[+%d Zeichen: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d Zeichen]", more: "… %d weitere", before: "… %d davor",
 		dialogue: "Gespräch", user: "Benutzer", agent: "Agent", notes: "Notizen von %s (erzeugt, bitte prüfen)",
-		decisions: "Entschieden", learned: "Erkannt", tried: "Ging nicht", todo: "Offen", next: "Weiter mit",
+		notesBehind: "Eine neuere Nachricht fehlt darin: sie reichen bis %[2]s.|%d neuere Nachrichten fehlen darin: sie reichen bis %s.",
+		decisions:   "Entschieden", learned: "Erkannt", tried: "Ging nicht", todo: "Offen", next: "Weiter mit",
 		earlierTurns: "%d frühere Runde ausgelassen (%d Tokens). Erste: „%s“. Abruf: `get_omitted_original(\"%s\", \"%s\")`.|%d frühere Runden ausgelassen (%d Tokens). Erste: „%s“. Abruf: `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "%d Bild, nicht aufbewahrt|%d Bilder, nicht aufbewahrt", goal: "Ziel", blocked: "blockiert", done: "erledigt",
 		states: map[transcript.State]string{

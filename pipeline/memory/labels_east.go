@@ -33,7 +33,8 @@ func chineseLabels() labels {
 		left:  "略去", leftCommands: "%d 条命令及输出", leftAnswers: "%d 条答复", leftRequests: "%d 条更早的请求", leftReasoning: "推理", leftOwn: "%d 段由 session-migrator 自身或代理程序加入的文字：此处不重复", original: "原始文件：%s",
 		cut: "…[还有 %d 字：`get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[还有 %d 字]", more: "… 另有 %d 项", before: "… 之前还有 %d 项",
 		dialogue: "对话", user: "用户", agent: "代理", notes: "%s 的笔记（自动生成，请核对）",
-		decisions: "决定", learned: "发现", tried: "行不通", todo: "未完成", next: "下一步",
+		notesBehind: "之后的 %d 条消息不在其中：写到 %s 为止。",
+		decisions:   "决定", learned: "发现", tried: "行不通", todo: "未完成", next: "下一步",
 		earlierTurns: "略去更早的 %d 轮（%d tokens）。最早：“%s”。取回：`get_omitted_original(\"%s\", \"%s\")`。",
 		images:       "%d 张图片，未保留", goal: "目标", blocked: "受阻", done: "已完成",
 		states: map[transcript.State]string{
@@ -74,7 +75,8 @@ func japaneseLabels() labels {
 		left:  "省略", leftCommands: "コマンドと出力 %d 件", leftAnswers: "回答 %d 件", leftRequests: "以前の依頼 %d 件", leftReasoning: "推論", leftOwn: "session-migrator 自身、またはエージェントのプログラムが入れたテキスト %d 件：ここでは繰り返しません", original: "元のファイル：%s",
 		cut: "…[あと %d 字：`get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[あと %d 字]", more: "… 他 %d 件", before: "… この前に %d 件",
 		dialogue: "対話", user: "ユーザー", agent: "エージェント", notes: "%s によるメモ（自動生成、要確認）",
-		decisions: "決定", learned: "分かったこと", tried: "うまくいかなかったこと", todo: "未完了", next: "次",
+		notesBehind: "以降のメッセージ %d 件は含まれません：%s までの内容です。",
+		decisions:   "決定", learned: "分かったこと", tried: "うまくいかなかったこと", todo: "未完了", next: "次",
 		earlierTurns: "以前の %d ターンを省略（%d tokens）。最初：「%s」。取得：`get_omitted_original(\"%s\", \"%s\")`。",
 		images:       "画像 %d 枚、保存なし", goal: "目的", blocked: "中断（待ち）", done: "完了",
 		states: map[transcript.State]string{
@@ -115,7 +117,8 @@ func koreanLabels() labels {
 		left:  "생략", leftCommands: "명령과 출력 %d개", leftAnswers: "답변 %d개", leftRequests: "이전 요청 %d개", leftReasoning: "추론", leftOwn: "session-migrator 자체 또는 에이전트 프로그램이 넣은 글 %d개: 여기서 되풀이하지 않음", original: "원본: %s",
 		cut: "…[+%d자: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d자]", more: "… 외 %d개", before: "… 앞에 %d개",
 		dialogue: "대화", user: "사용자", agent: "에이전트", notes: "%s의 메모 (자동 생성, 확인 필요)",
-		decisions: "결정", learned: "알게 된 것", tried: "안 된 것", todo: "남은 일", next: "다음",
+		notesBehind: "이후 메시지 %d건은 들어 있지 않습니다: %s까지의 내용입니다.",
+		decisions:   "결정", learned: "알게 된 것", tried: "안 된 것", todo: "남은 일", next: "다음",
 		earlierTurns: "이전 %d턴 생략 (%d tokens). 처음: “%s”. 가져오기: `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "이미지 %d개, 보존 안 함", goal: "목표", blocked: "막힘", done: "완료",
 		states: map[transcript.State]string{

@@ -35,7 +35,8 @@ func frenchLabels() labels {
 		leftRequests: "%d demande précédente|%d demandes précédentes", leftReasoning: "raisonnement", leftOwn: "%d texte de session-migrator même ou ajouté par le programme de l’agent : non répété ici|%d textes de session-migrator même ou ajoutés par le programme de l’agent : non répétés ici", original: "Original : %s",
 		cut: "…[+%d caractères : `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d caractères]", more: "… %d de plus", before: "… %d avant",
 		dialogue: "Dialogue", user: "Utilisateur", agent: "Agent", notes: "Notes de %s (générées, à vérifier)",
-		decisions: "Décidé", learned: "Appris", tried: "N'a pas marché", todo: "À faire", next: "Ensuite",
+		notesBehind: "Un message plus récent n'y figure pas : elles vont jusqu'à %[2]s.|%d messages plus récents n'y figurent pas : elles vont jusqu'à %s.",
+		decisions:   "Décidé", learned: "Appris", tried: "N'a pas marché", todo: "À faire", next: "Ensuite",
 		earlierTurns: "%d tour précédent omis (%d tokens). Le plus ancien : « %s ». Pour le lire : `get_omitted_original(\"%s\", \"%s\")`.|%d tours précédents omis (%d tokens). Le plus ancien : « %s ». Pour les lire : `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "%d image, non gardée|%d images, non gardées", goal: "But", blocked: "bloquée", done: "terminée",
 		states: map[transcript.State]string{
@@ -78,7 +79,8 @@ func spanishLabels() labels {
 		leftRequests: "%d petición anterior|%d peticiones anteriores", leftReasoning: "razonamiento", leftOwn: "%d texto de session-migrator mismo o añadido por el programa del agente: no se repite aquí|%d textos de session-migrator mismo o añadidos por el programa del agente: no se repiten aquí", original: "Original: %s",
 		cut: "…[+%d caracteres: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[+%d caracteres]", more: "… %d más", before: "… %d antes",
 		dialogue: "Diálogo", user: "Usuario", agent: "Agente", notes: "Notas de %s (generadas, compruébalas)",
-		decisions: "Decidido", learned: "Aprendido", tried: "No funcionó", todo: "Pendiente", next: "Siguiente",
+		notesBehind: "Un mensaje más reciente no está en ellas: llegan hasta %[2]s.|%d mensajes más recientes no están en ellas: llegan hasta %s.",
+		decisions:   "Decidido", learned: "Aprendido", tried: "No funcionó", todo: "Pendiente", next: "Siguiente",
 		earlierTurns: "%d turno anterior omitido (%d tokens). El primero: «%s». Para leerlo: `get_omitted_original(\"%s\", \"%s\")`.|%d turnos anteriores omitidos (%d tokens). El primero: «%s». Para leerlos: `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "%d imagen, no conservada|%d imágenes, no conservadas", goal: "Objetivo", blocked: "bloqueada", done: "terminada",
 		states: map[transcript.State]string{
@@ -119,7 +121,8 @@ func russianLabels() labels {
 		left:  "Опущено", leftCommands: "команд с выводом: %d", leftAnswers: "ответов: %d", leftRequests: "прежних запросов: %d", leftReasoning: "рассуждения", leftOwn: "текстов самого session-migrator или вставленных программой агента: %d, здесь не повторяются", original: "Оригинал: %s",
 		cut: "…[ещё %d знаков: `get_omitted_original(\"%s\", \"t%d\")`]…", cutLine: "…[ещё %d знаков]", more: "… ещё %d", before: "… до этого %d",
 		dialogue: "Диалог", user: "Пользователь", agent: "Агент", notes: "Заметки %s (созданы моделью, проверьте)",
-		decisions: "Решено", learned: "Выяснено", tried: "Не помогло", todo: "Осталось", next: "Дальше",
+		notesBehind: "Более новых сообщений вне заметок: %d. Они доходят до %s.",
+		decisions:   "Решено", learned: "Выяснено", tried: "Не помогло", todo: "Осталось", next: "Дальше",
 		earlierTurns: "Опущено прежних ходов: %d (%d tokens). Первый: «%s». Получить: `get_omitted_original(\"%s\", \"%s\")`.",
 		images:       "изображений: %d, не сохранены", goal: "Цель", blocked: "заблокировано", done: "завершено",
 		states: map[transcript.State]string{

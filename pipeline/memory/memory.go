@@ -56,6 +56,10 @@ type Summary struct {
 	Tried     []Note // and did not work
 	Open      []Note
 	Next      []Note
+
+	Text   string // all of it in its own words, where it is in no parts
+	Turn   int    // the newest it covers; 0: not told
+	Behind int    // messages newer than what it covers
 }
 
 // Note is one statement of a summary.
@@ -181,7 +185,7 @@ func cleanSummary(s *Summary) *Summary {
 	if s == nil {
 		return nil
 	}
-	c := Summary{Model: clean(s.Model), Standing: s.Standing, Goal: clean(s.Goal)}
+	c := Summary{Model: clean(s.Model), Standing: s.Standing, Goal: clean(s.Goal), Text: clean(s.Text), Turn: s.Turn, Behind: s.Behind}
 	notes := func(in []Note) (out []Note) {
 		for _, n := range in {
 			out = append(out, Note{clean(n.Text), n.Turn})

@@ -61,6 +61,11 @@ func TestDocumentKeepsItsPromises(t *testing.T) {
 		in := s.input()
 		if rapid.Bool().Draw(rt, "summary") {
 			in.Summary = &memory.Summary{Model: "m", Goal: hostile[rapid.IntRange(0, len(hostile)-1).Draw(rt, "goal")], Next: []memory.Note{{Text: "<b>next", Turn: 1}}}
+			if rapid.Bool().Draw(rt, "words") {
+				in.Summary = &memory.Summary{Model: "m", Text: hostile[rapid.IntRange(0, len(hostile)-1).Draw(rt, "text")] + "\n```\n# head\n[t1]: http://x\n<!-- x", Turn: 1, Behind: rapid.IntRange(0, 2).Draw(rt, "behind")}
+				d := memory.Build(in)
+				checkHarmless(rt, string(d.Notes()))
+			}
 		}
 		text, err := memory.Render(memory.Build(in), opt)
 		if err != nil {

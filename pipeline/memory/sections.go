@@ -152,7 +152,8 @@ func (d *Document) blocks(l *labels) []*block {
 	}
 	list(l.rules, 120, quoteItems(l, d.Rules, ruleMax))
 	if d.summary != nil {
-		list(fmt.Sprintf(l.notes, inline(d.summary.Model, 60)), 150, d.summaryItems(l))
+		b := list(d.notesHeading(l), 150, append(d.summaryItems(l), d.textItems(l)...))
+		b.lead = d.notesLead(l)
 	}
 	list(l.files, 130, d.fileItems(l))
 	checks := list(l.checks, 100, d.checkItems(l))
