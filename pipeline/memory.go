@@ -33,6 +33,9 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 		return nil, err
 	}
 	in.NoSummary, in.Location = "none asked for", q.Location
+	if in.Summary, err = p.summaryOf(ctx, v); err != nil {
+		return nil, err
+	}
 	if q.Next != "" {
 		ms, _ := HandedOn(v.Messages)
 		in.Found = found(q.Next, ms)

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"store/search":                 {"pipeline/transcript", "store", "store/failpoint"},
 	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse"},
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/vocabs", "pipeline/capacity",
-		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search"},
+		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search", "store/summary"},
 	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search"},
 	"daemon/choices":   {"daemon/config", "pipeline/sink", "pipeline/transcript", "store/atomicfile"},
 	"daemon/notify":    {},
