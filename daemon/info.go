@@ -32,6 +32,7 @@ type Info struct {
 	MemoryDir string     `json:"memory_dir"`
 
 	Embeddings *embedding.Info `json:"embeddings,omitempty"` // nil: they are off
+	Summaries  bool            `json:"summaries,omitempty"`  // that agents write are taken in
 }
 
 // Program is the file that a daemon was started from.

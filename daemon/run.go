@@ -159,6 +159,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("notify", e.relay.run)
 	part("index", e.index.run)
 	part("embed", e.runEmbed)
+	part("take summaries in", func(ctx context.Context) error { return e.takeSummaries(ctx, pub) })
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("release vocabularies", e.release)
 	part("look after the cache", e.upkeep)
@@ -259,7 +260,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
 			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
 			Sinks: pub.info(), Paused: e.gate.state(), Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
-			Embeddings: e.embed.Info(),
+			Embeddings: e.embed.Info(), Summaries: e.opt.Config.Summaries.ByCaller,
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {

@@ -49,10 +49,11 @@ var allowed = map[string][]string{
 	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search"},
 	"daemon/choices":   {"daemon/config", "pipeline/sink", "pipeline/transcript", "store/atomicfile"},
 	"daemon/notify":    {},
+	"daemon/spool":     {"store/atomicfile", "store/summary"},
 	"daemon/embedding": {"daemon/config", "pipeline/embed", "pipeline/meaning", "pipeline/transcript", "store", "store/search", "store/spend"},
 	"daemon/handoff":   {"pipeline", "pipeline/transcript", "store"},
-	"daemon": {"daemon/choices", "daemon/config", "daemon/embedding", "daemon/handoff", "daemon/notify", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
-		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/failpoint", "store/search"},
+	"daemon": {"daemon/choices", "daemon/config", "daemon/embedding", "daemon/handoff", "daemon/notify", "daemon/spool", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
+		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/failpoint", "store/search", "store/summary"},
 	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/embedding", "daemon/handoff", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
 		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend"},
 	// contract suites and generators: beside the package they serve
