@@ -23,14 +23,9 @@ var ErrThrough = errors.New("there is no such message")
 // as far (yet), store.ErrNotFound if it isn't here, errors of package summary
 // for what can't be kept.
 func (p *Pipeline) SaveSummary(ctx context.Context, s summary.Summary) error {
-	text, err := summary.Checked(s.Text)
-	if err != nil {
+	var err error
+	if s.Text, err = SummaryText(s.Text); err != nil {
 		return fmt.Errorf("save a summary: %w", err)
-	}
-	// As a person's words: those are freed of wrapped memory, too.
-	text, _ = loop.Text(transcript.RoleUser, defuse.Visible(text))
-	if s.Text = strings.TrimSpace(RedactText(text)); s.Text == "" {
-		return fmt.Errorf("save a summary: %w", summary.ErrBlank)
 	}
 	s.Model, s.Client = nameOf(s.Model), nameOf(s.Client)
 	t, err := p.db.Thread(ctx, s.ThreadID)
@@ -41,6 +36,21 @@ func (p *Pipeline) SaveSummary(ctx context.Context, s summary.Summary) error {
 		return fmt.Errorf("save a summary: %w: %d of %d", ErrThrough, s.Through, t.LastSeq)
 	}
 	return p.db.SaveSummary(ctx, s)
+}
+
+// SummaryText gives the text of a summary as it is stored; an error of package
+// summary if it can't be.
+func SummaryText(text string) (string, error) {
+	text, err := summary.Checked(text)
+	if err != nil {
+		return "", err
+	}
+	// As a person's words: those are freed of wrapped memory, too.
+	text, _ = loop.Text(transcript.RoleUser, defuse.Visible(text))
+	if text = strings.TrimSpace(RedactText(text)); text == "" {
+		return "", summary.ErrBlank
+	}
+	return text, nil
 }
 
 // Summary gives what is stored of a thread's summaries, the one to show;

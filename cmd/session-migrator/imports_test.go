@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse"},
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/vocabs", "pipeline/capacity",
 		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search", "store/summary"},
-	"daemon/mcpserver": {"pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search"},
+	"daemon/mcpserver": {"daemon/spool", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search", "store/summary"},
 	"daemon/choices":   {"daemon/config", "pipeline/sink", "pipeline/transcript", "store/atomicfile"},
 	"daemon/notify":    {},
 	"daemon/spool":     {"store/atomicfile", "store/summary"},

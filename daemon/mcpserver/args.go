@@ -141,6 +141,7 @@ func (a args) within(name string, none, least, most int) (int, error) {
 type caller struct {
 	thread    string // Codex thread that the call comes from
 	model     string // the model it runs on, on Codex
+	client    string // the program it is, if it says
 	workspace string // the one folder it works in, if Codex names just one
 	whole     bool   // it reads a resource: one long page instead of several
 }
@@ -157,6 +158,9 @@ func callerOf(meta map[string]any) caller {
 		c.thread = id
 	}
 	c.model, _ = turn["model"].(string)
+	if client, ok := meta["io.modelcontextprotocol/clientInfo"].(map[string]any); ok {
+		c.client, _ = client["name"].(string)
+	}
 	if folders, ok := turn["workspaces"].(map[string]any); ok && len(folders) == 1 {
 		for folder := range folders {
 			c.workspace = folder

@@ -69,8 +69,20 @@ var asked = map[string][]string{
 // behind a search: BM25 over names, title, description, instructions and names
 // of arguments. Names of tools are one word there.
 func TestSearchesFindTheTool(t *testing.T) {
-	tools, _ := listed(t)
-	init := connect(t, mcpserver.Deps{}).request("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "0"}})
+	searches(t, mcpserver.Deps{}, asked, 3)
+}
+
+// One tool more, one place more; and it is found itself.
+func TestSearchesFindTheToolThatSaves(t *testing.T) {
+	searches(t, saving(t), asked, 4)
+	own := []string{"save_session_summary"}
+	searches(t, saving(t), map[string][]string{"save a summary of this session": own, "store my summary": own, "save summary": own, "write a session summary": own}, 3)
+}
+
+func searches(t *testing.T, d mcpserver.Deps, asked map[string][]string, places int) {
+	t.Helper()
+	tools, _ := listed(t, d)
+	init := connect(t, d).request("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "0"}})
 	var server struct{ Instructions string }
 	if err := json.Unmarshal(init.Result, &server); err != nil {
 		t.Fatal(err)
@@ -86,9 +98,9 @@ func TestSearchesFindTheTool(t *testing.T) {
 	}
 	for question, want := range asked {
 		got := ranked(docs, question)
-		first := got[:min(3, len(got))]
+		first := got[:min(places, len(got))]
 		if !slices.ContainsFunc(want, func(w string) bool { return slices.Contains(first, w) }) {
-			t.Errorf("%q finds %v, want %v among the first three", question, got, want)
+			t.Errorf("%q finds %v, want %v among the first %d", question, got, want, places)
 		}
 	}
 }

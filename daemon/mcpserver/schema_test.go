@@ -24,9 +24,12 @@ type listedTool struct {
 	Meta                     map[string]any `json:"_meta"`
 }
 
-func listed(t *testing.T) ([]listedTool, []json.RawMessage) {
+// saving offers all tools there are.
+func saving(t *testing.T) mcpserver.Deps { return mcpserver.Deps{Spool: t.TempDir()} }
+
+func listed(t *testing.T, d mcpserver.Deps) ([]listedTool, []json.RawMessage) {
 	t.Helper()
-	a := legacy(t, mcpserver.Deps{}).request("tools/list", map[string]any{})
+	a := legacy(t, d).request("tools/list", map[string]any{})
 	var raw struct{ Tools []json.RawMessage }
 	if err := json.Unmarshal(a.Result, &raw); err != nil {
 		t.Fatal(err)
@@ -43,7 +46,7 @@ func listed(t *testing.T) ([]listedTool, []json.RawMessage) {
 }
 
 func TestToolsAreWhatClientsWereShown(t *testing.T) {
-	tools, raw := listed(t)
+	tools, raw := listed(t, saving(t))
 	var names []string
 	for i, tool := range tools {
 		names = append(names, tool.Name)
@@ -64,7 +67,7 @@ func TestToolsAreWhatClientsWereShown(t *testing.T) {
 		}
 	}
 	want := []string{"list_sessions", "search_sessions", "get_migration_decision", "get_session_context", "get_omitted_original",
-		"model_context_window", "list_known_models", "migrate_session", "migrator_status"}
+		"model_context_window", "list_known_models", "migrate_session", "migrator_status", "save_session_summary"}
 	if !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v in this order", names, want)
 	}
@@ -74,8 +77,26 @@ func TestToolsAreWhatClientsWereShown(t *testing.T) {
 	}
 }
 
+// By default agents are offered nothing that writes; the other tools are the same.
+func TestNothingIsSavedByDefault(t *testing.T) {
+	_, all := listed(t, saving(t))
+	tools, some := listed(t, mcpserver.Deps{})
+	if len(some) != 9 || len(all) != 10 || slices.ContainsFunc(tools, func(l listedTool) bool { return l.Name == "save_session_summary" }) {
+		t.Errorf("%d and %d tools", len(some), len(all))
+	}
+	for i := range some {
+		if !bytes.Equal(some[i], all[i]) {
+			t.Errorf("%s differs", tools[i].Name)
+		}
+	}
+	a := legacy(t, mcpserver.Deps{}).request("tools/call", map[string]any{"name": "save_session_summary", "arguments": map[string]any{"session": "latest", "summary": "x", "through_event": 1}})
+	if a.Error == nil {
+		t.Errorf("it answers: %s", a.Result)
+	}
+}
+
 func TestToolsFitEveryClient(t *testing.T) {
-	tools, _ := listed(t)
+	tools, _ := listed(t, saving(t))
 	counter, err := tokens.New(tokens.O200kBase)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +113,7 @@ func TestToolsFitEveryClient(t *testing.T) {
 				t.Errorf("%s: %q is in neither title nor description, so searches miss it", tool.Name, word)
 			}
 		}
-		for hint, want := range map[string]bool{"readOnlyHint": true, "idempotentHint": true, "destructiveHint": false, "openWorldHint": false} {
+		for hint, want := range map[string]bool{"readOnlyHint": tool.Name != "save_session_summary", "idempotentHint": true, "destructiveHint": false, "openWorldHint": false} {
 			if got, ok := tool.Annotations[hint].(bool); !ok || got != want {
 				t.Errorf("%s: %s is %v, want %v", tool.Name, hint, tool.Annotations[hint], want)
 			}

@@ -56,7 +56,7 @@ func (t *tool) wire() *mcp.Tool {
 	no := false
 	w := &mcp.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: json.RawMessage(t.input),
-		Annotations: &mcp.ToolAnnotations{Title: t.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+		Annotations: &mcp.ToolAnnotations{Title: t.title, ReadOnlyHint: !t.writes, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 		Meta:        mcp.Meta{},
 	}
 	if t.output != "" {
@@ -74,7 +74,11 @@ func (t *tool) wire() *mcp.Tool {
 // handler carries a call from the protocol to the tool and back.
 func (s *server) handler(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		r := s.call(ctx, t, req.Params.Arguments, callerOf(req.Params.Meta))
+		who := callerOf(req.Params.Meta)
+		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+			who.client = p.ClientInfo.Name
+		}
+		r := s.call(ctx, t, req.Params.Arguments, who)
 		out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.text}}, IsError: r.failed}
 		if r.data != nil {
 			out.StructuredContent = r.data

@@ -47,6 +47,9 @@ type Deps struct {
 	Damaged func(error)
 	// Status tells of the daemon; nil: unknown, taken as stopped.
 	Status func(context.Context) (DaemonStatus, error)
+	// Spool is the folder through which agents may save summaries of sessions;
+	// empty: they may not.
+	Spool string
 	// Version of the program.
 	Version string
 	// Workspace, if set, is the only folder whose sessions are answered from.
@@ -65,6 +68,7 @@ type DaemonStatus struct {
 	PID     int
 	Version string
 	Since   time.Time // start; zero if unknown
+	Spools  bool      // it takes in what agents save
 }
 
 // ServeStdio serves on stdin and stdout until the client closes them, the

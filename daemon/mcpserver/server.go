@@ -40,7 +40,7 @@ func newServer(d Deps) *server {
 	s.cache = newCache(d, s.log)
 	s.index = index{path: d.SearchPath, log: s.log}
 	s.pages = pages{now: time.Now}
-	s.tools = tools()
+	s.tools = tools(d.Spool != "")
 	return s
 }
 
@@ -55,6 +55,7 @@ type tool struct {
 	input                    string // JSON schema: one flat object
 	output                   string // JSON schema of the data; empty: text only
 	search                   string // words a client may find it by
+	writes                   bool   // it doesn't only read
 	paged                    bool   // answers are pages that clients shouldn't cut
 	params                   []param
 	run                      func(context.Context, *server, call) (result, error)

@@ -198,10 +198,11 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 	case "memory", "summary":
 		q := pipeline.MemoryRequest{Target: cur.Target, Next: cur.Next}
 		if cur.Kind == "summary" {
-			q.Units = summaryUnits
-			d.remark = "No LLM summary of this session: this is the short form of its memory."
+			err = s.summaryDocument(ctx, p, v, d, q)
+		} else {
+			d.body, err = p.Memory(ctx, v, q)
 		}
-		if d.body, err = p.Memory(ctx, v, q); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		d.labels = append(d.labels, cur.Kind)
