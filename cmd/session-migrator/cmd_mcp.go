@@ -31,7 +31,8 @@ func newMCPCommand(a *app) *cobra.Command {
 them. Where no daemon runs, new sessions are taken into the cache before the
 first question is answered, for up to 10 s; what comes later is answered from
 once a daemon or another command has taken it in. With --workspace nothing of
-another folder can be reached.
+another folder can be reached. With summaries.by_caller = true in config.toml
+agents may save summaries of sessions.
 
 Exit codes: 0 ended, 1 failed, 2 wrong usage.`,
 		Example: "  codex mcp add session-migrator -- session-migrator mcp",
@@ -81,10 +82,13 @@ func mcpDeps(c config.Config, log *slog.Logger, workspace string) (mcpserver.Dep
 		Damaged:         func(err error) { _ = daemon.Suspect(c, err) }, // a hint: the daily check finds it too
 		Status: func(context.Context) (mcpserver.DaemonStatus, error) {
 			i, err := daemon.Inspect(c)
-			return mcpserver.DaemonStatus{Running: i.Running, PID: i.PID, Version: i.Version, Since: i.Since}, err
+			return mcpserver.DaemonStatus{Running: i.Running, PID: i.PID, Version: i.Version, Since: i.Since, Spools: i.Summaries}, err
 		},
 		Version: version,
 		Log:     log,
+	}
+	if c.Summaries.ByCaller {
+		d.Spool = c.Spool()
 	}
 	cwd, err := os.Getwd()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/memory"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 type showFlags struct {
@@ -36,6 +38,8 @@ func newShowCommand(a *app) *cobra.Command {
   memory     the hand-off document, secrets taken out (default)
   messages   every message of the current branch; with --json exact and whole
   original   the exact text of every message, nothing taken out
+  summary    what an agent wrote of it, if one did (summaries.by_caller), else
+             the memory within 5,000 characters
 
 --budget counts tokens in the encoding that "tokens --model M" counts with, of
 --model or without one o200k_base; or it names a size:
@@ -59,20 +63,20 @@ Exit codes: 0 printed, 1 the budget holds nothing, 2 wrong usage, 10 no cache an
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "memory", "memory, messages or original")
+	fl.StringVar(&f.format, "format", "memory", "memory, messages, original or summary")
 	fl.StringVarP(&f.model, "model", "m", "", "memory: cut to what this model can take")
 	fl.StringVar(&f.budget, "budget", "", "memory: `N` tokens, or brief, standard, full, direct")
 	fl.StringVarP(&f.file, "output", "o", "", "write to a file")
 	completes(cmd, "model", a.completeModels)
-	choice(cmd, "format", "memory", "messages", "original")
+	choice(cmd, "format", "memory", "messages", "original", "summary")
 	choice(cmd, "budget", "brief", "standard", "full", "direct")
 	return cmd
 }
 
 // validated gives the flags with the budget read.
 func (f showFlags) validated(cmd *cobra.Command) (showFlags, error) {
-	if !oneOf(f.format, "memory", "messages", "original") {
-		return f, usagef("--format %q; give memory, messages or original", f.format)
+	if !oneOf(f.format, "memory", "messages", "original", "summary") {
+		return f, usagef("--format %q; give memory, messages, original or summary", f.format)
 	}
 	for _, name := range []string{"budget", "model"} {
 		if f.format != "memory" && cmd.Flags().Changed(name) {
@@ -121,6 +125,10 @@ func runShow(ctx context.Context, a *app, arg string, f showFlags) error {
 		return a.toFile(f.file, func(a *app) error { return printMessages(a, j, v) })
 	case "original":
 		text = originalText(v.Messages)
+	case "summary":
+		if text, err = r.summary(ctx, a, v); err != nil {
+			return err
+		}
 	case "memory":
 		if text, err = r.memory(ctx, v, f); err != nil {
 			return err
@@ -238,6 +246,30 @@ func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]by
 		q.Units = min(q.Units*9/10, int(int64(q.Units)*int64(f.tokens)/n))
 	}
 	return nil, hinted(fmt.Errorf("a memory within %s holds nothing", plural(f.tokens, "token")), "give a larger --budget")
+}
+
+// summaryUnits is the size of a summary that nobody wrote, in UTF-16 units.
+const summaryUnits = 5_000
+
+// summary gives what an agent wrote, or the memory in short; on stderr, how far
+// it goes or how to have one written.
+func (r *reader) summary(ctx context.Context, a *app, v pipeline.View) ([]byte, error) {
+	last, offered := v.Thread.LastSeq, r.config.Summaries.ByCaller && v.Thread.LastSeq > 0
+	text, err := r.pipe.Notes(ctx, v)
+	if errors.Is(err, store.ErrNotFound) {
+		if offered {
+			put(a.err, "No LLM summary yet. To make one: read format=memory, write ≤ 5,000 characters, call save_session_summary with through_event=%d.\n", last)
+		}
+		return r.pipe.Memory(ctx, v, pipeline.MemoryRequest{Units: summaryUnits, Location: time.Local})
+	}
+	if err != nil {
+		return nil, err
+	}
+	was, err := r.pipe.Summary(ctx, v.Thread.ID)
+	if err == nil {
+		put(a.err, "generated: an agent wrote this summary, through message %d of %d\n", min(was.Through, last), last)
+	}
+	return text, err
 }
 
 // unitsAToken is more characters than a token has in usual text: the first
