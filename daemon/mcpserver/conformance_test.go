@@ -81,8 +81,8 @@ func TestInspector(t *testing.T) {
 			if err := c.Run(); err != nil || diag.Len() > 0 {
 				t.Errorf("%s %v: %v\n%s\n%s", era, method, err, diag.String(), out.String())
 			}
-			if method[0] == "tools/list" && bytes.Count(out.Bytes(), []byte(`"inputSchema"`)) != len(tools()) {
-				t.Errorf("%s: not %d tools: %s", era, len(tools()), out.String())
+			if method[0] == "tools/list" && bytes.Count(out.Bytes(), []byte(`"inputSchema"`)) != len(tools(false)) {
+				t.Errorf("%s: not %d tools: %s", era, len(tools(false)), out.String())
 			}
 		}
 	}
