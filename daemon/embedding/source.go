@@ -42,7 +42,11 @@ func open(c config.Embeddings, attempts int) (source, error) {
 		return nil, err
 	}
 	if p == embed.Model2Vec {
-		return embed.OpenLocal(c.Dir)
+		l, err := embed.OpenLocal(c.Dir)
+		if err != nil {
+			return nil, err // not the nil *Local: that would be a source
+		}
+		return l, nil
 	}
 	opt := p.Fill(embed.Options{BaseURL: c.BaseURL, Model: c.Model, Dims: c.Dims, Key: string(c.Key), AllowRemote: c.AllowRemote, Attempts: attempts})
 	s, err := embed.New(opt)
