@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -71,12 +70,16 @@ func (e *Embeddings) resolve(env Env, user string) (err error) {
 	}
 	e.DenyWorkspaces = slices.Clone(e.DenyWorkspaces)
 	for i, w := range e.DenyWorkspaces {
-		// A folder of another system, as sessions from there name it, stays as written.
-		if strings.HasPrefix(w, "~") || !strings.ContainsAny(w, `:\`) && !filepath.IsAbs(w) {
-			if e.DenyWorkspaces[i], err = absolute(w, user); err != nil {
-				return err
+		w = strings.TrimSpace(w)
+		if w == "~" || strings.HasPrefix(w, "~/") || strings.HasPrefix(w, `~\`) {
+			if user == "" {
+				return fmt.Errorf("find %s: %w", w, ErrNoUser)
 			}
+			w = user + w[1:]
 		}
+		// As written: what ".." leads to depends on links, which whoever compares
+		// folders looks at. It may be a folder of another system or machine.
+		e.DenyWorkspaces[i] = w
 	}
 	return nil
 }
@@ -107,6 +110,25 @@ func (e *Embeddings) validate() string {
 		return "embeddings.usd_per_million_tokens and embeddings.max_usd_per_day are amounts from 0 on"
 	case e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
 		return "embeddings.max_usd_per_day needs embeddings.usd_per_million_tokens: nobody else tells the price"
+	}
+	for _, w := range e.DenyWorkspaces {
+		if wrong := wrongFolder(w); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// wrongFolder says what is wrong with an entry of deny_workspaces, which must be
+// one folder: what matches nothing would let it be sent.
+func wrongFolder(w string) string {
+	const key = "embeddings.deny_workspaces"
+	if strings.ContainsAny(strings.TrimPrefix(w, `\\?\`), "*?") {
+		return fmt.Sprintf("%s has %q, but takes no wildcards; write the folder itself: all below it is denied, too", key, w)
+	}
+	drive := len(w) > 2 && ('a' <= w[0]|0x20 && w[0]|0x20 <= 'z') && w[1] == ':' && (w[2] == '/' || w[2] == '\\')
+	if !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, `\\`) && !drive {
+		return fmt.Sprintf(`%s has %q, which is no whole path of a folder; write it from the root or from your home folder on, such as "/srv/client", "~/work/client" or 'C:\work'`, key, w)
 	}
 	return ""
 }

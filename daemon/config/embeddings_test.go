@@ -34,10 +34,10 @@ max_calls_per_day = 10
 max_tokens_per_day = 1000
 usd_per_million_tokens = 1
 max_usd_per_day = 0.5
-deny_workspaces = ["~/secret", "/srv/client", 'C:\work']
+deny_workspaces = ["~/secret", " /srv/client ", 'C:\work', '\\?\C:\x']
 `, map[string]string{"OPENAI_API_KEY": "sk-secret-1", "DASHSCOPE_API_KEY": "other"})
 	e := c.Embeddings
-	if err != nil || e.Key != "sk-secret-1" || e.Dims != 512 || e.MaxCallsPerDay != 10 || e.USDPerMillionTokens != 1 || !slices.Equal(e.DenyWorkspaces, []string{"/u/secret", "/srv/client", `C:\work`}) {
+	if err != nil || e.Key != "sk-secret-1" || e.Dims != 512 || e.MaxCallsPerDay != 10 || e.USDPerMillionTokens != 1 || !slices.Equal(e.DenyWorkspaces, []string{"/u/secret", "/srv/client", `C:\work`, `\\?\C:\x`}) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	text, err := json.Marshal(c)
@@ -59,19 +59,25 @@ deny_workspaces = ["~/secret", "/srv/client", 'C:\work']
 
 func TestWrongEmbeddingsSayWhatToGive(t *testing.T) {
 	for text, want := range map[string]string{
-		`model = "m"`:                                         "embeddings.provider is missing",
-		`provider = "azure"`:                                  `embeddings.provider is "azure"; give "ollama"`,
-		`provider = "custom"`:                                 "base_url and embeddings.model are needed",
-		`provider = "model2vec"`:                              "embeddings.dir is missing",
-		"provider = \"ollama\"\ndir = \"/x\"":                 "for model2vec only",
-		"provider = \"ollama\"\ndims = -1":                    "embeddings.dims is -1",
-		"provider = \"ollama\"\ndims = \"1\"":                 "embeddings.dims is of a wrong type; give a whole number",
-		"provider = \"ollama\"\nallow_remote = \"yes\"":       "embeddings.allow_remote is of a wrong type; give true or false",
-		"provider = \"ollama\"\nmax_usd_per_day = 1.0":        "needs embeddings.usd_per_million_tokens",
-		"provider = \"ollama\"\nmax_calls_per_day = -1":       "numbers from 0 on",
-		"provider = \"ollama\"\nusd_per_million_tokens = nan": "amounts from 0 on",
-		"provider = \"ollama\"\ndeny_workspaces = \"/x\"":     "embeddings.deny_workspaces is of a wrong type; give a list",
-		"provider = \"ollama\"\napi_key = \"sk\"":             `unknown key "embeddings.api_key"`,
+		`model = "m"`:                                                 "embeddings.provider is missing",
+		`provider = "azure"`:                                          `embeddings.provider is "azure"; give "ollama"`,
+		`provider = "custom"`:                                         "base_url and embeddings.model are needed",
+		`provider = "model2vec"`:                                      "embeddings.dir is missing",
+		"provider = \"ollama\"\ndir = \"/x\"":                         "for model2vec only",
+		"provider = \"ollama\"\ndims = -1":                            "embeddings.dims is -1",
+		"provider = \"ollama\"\ndims = \"1\"":                         "embeddings.dims is of a wrong type; give a whole number",
+		"provider = \"ollama\"\nallow_remote = \"yes\"":               "embeddings.allow_remote is of a wrong type; give true or false",
+		"provider = \"ollama\"\nmax_usd_per_day = 1.0":                "needs embeddings.usd_per_million_tokens",
+		"provider = \"ollama\"\nmax_calls_per_day = -1":               "numbers from 0 on",
+		"provider = \"ollama\"\nusd_per_million_tokens = nan":         "amounts from 0 on",
+		"provider = \"ollama\"\ndeny_workspaces = \"/x\"":             "embeddings.deny_workspaces is of a wrong type; give a list",
+		"provider = \"ollama\"\ndeny_workspaces = [\"beta\"]":         `embeddings.deny_workspaces has "beta", which is no whole path of a folder; write`,
+		"provider = \"ollama\"\ndeny_workspaces = [\"/a\", \"\"]":     `embeddings.deny_workspaces has "", which`,
+		"provider = \"ollama\"\ndeny_workspaces = [\"./beta\"]":       `has "./beta", which`,
+		"provider = \"ollama\"\ndeny_workspaces = [\"~dana/beta\"]":   `has "~dana/beta", which`,
+		"provider = \"ollama\"\ndeny_workspaces = ['C:beta']":         `has "C:beta", which`,
+		"provider = \"ollama\"\ndeny_workspaces = [\"/home/dana/*\"]": `has "/home/dana/*", but takes no wildcards; write the folder itself`,
+		"provider = \"ollama\"\napi_key = \"sk\"":                     `unknown key "embeddings.api_key"`,
 	} {
 		if _, err := loadText(t, "[embeddings]\n"+text+"\n", map[string]string{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -90,14 +91,41 @@ func deny(folders []string) (d denied) {
 	return d
 }
 
-// keys are the names by which a folder is compared: rather too alike than too
-// different.
+// keys are the names by which a folder is compared, rather too alike than too
+// different: as it is written, and by the links of this machine. It need not
+// exist here.
 func keys(folder string) []string {
-	out := []string{strings.ToLower(strings.TrimRight(transcript.WorkspaceKey(folder), "/"))}
-	if real, err := filepath.EvalSymlinks(folder); err == nil && real != folder {
-		out = append(out, strings.ToLower(strings.TrimRight(transcript.WorkspaceKey(real), string(os.PathSeparator))))
+	folder = strings.TrimSpace(folder)
+	out := []string{key(folder)}
+	if real, ok := resolved(folder); ok {
+		if k := key(real); k != out[0] {
+			out = append(out, k)
+		}
 	}
 	return out
+}
+
+func key(folder string) string {
+	return strings.ToLower(strings.TrimRight(path.Clean(transcript.WorkspaceKey(folder)), "/"))
+}
+
+// resolved follows the links in a folder, as far down as it exists.
+func resolved(folder string) (string, bool) {
+	if !filepath.IsAbs(folder) {
+		return "", false
+	}
+	for at := len(folder); at > 0; at = strings.LastIndexAny(folder[:at], `/`+string(os.PathSeparator)) {
+		if real, err := filepath.EvalSymlinks(folder[:at]); err == nil {
+			return filepath.Join(real, folder[at:]), true
+		}
+	}
+	return "", false
+}
+
+// whole tells whether a folder is named from the root on.
+func whole(folder string) bool {
+	k := transcript.WorkspaceKey(strings.TrimSpace(folder))
+	return strings.HasPrefix(k, "/") || len(k) > 1 && k[1] == ':'
 }
 
 // has tells whether a folder is one of them, or below one.
@@ -115,5 +143,15 @@ func (d denied) has(folder string) bool {
 // thread tells whether a thread is denied by its folders. One whose folder
 // nobody knows might be in any.
 func (d denied) thread(t transcript.Thread) bool {
-	return len(d) > 0 && (t.Cwd == "" && t.Workspace == "" || d.has(t.Workspace) || d.has(t.Cwd))
+	if len(d) == 0 {
+		return false
+	}
+	known := false
+	for _, f := range []string{t.Workspace, t.Cwd} {
+		if f != "" && (!whole(f) || d.has(f)) {
+			return true
+		}
+		known = known || f != ""
+	}
+	return !known
 }
