@@ -34,20 +34,25 @@ func NewAsker(c config.Config) *Asker {
 	return &Asker{c: c, deny: deny(c.Embeddings.DenyWorkspaces)}
 }
 
-// Fill adds the vector of the question to a request, within a moment. It says
-// in a sentence why it could not; empty if it did, or if the asker is nil.
-// Questions about denied folders are not sent.
+// Fill adds the vector of the question's words, without its filters, to a
+// request, within a moment. It says in a sentence why it could not; empty if it
+// did, or if the asker is nil. Questions about denied folders are not sent.
 func (a *Asker) Fill(ctx context.Context, db *store.DB, r *search.Request) (note string) {
 	if a == nil {
 		return ""
 	}
-	if a.denies(ctx, db, r) {
-		return "the folder is one of embeddings.deny_workspaces, so this is by words only"
+	if why := a.denies(ctx, db, r); why != "" {
+		return why + ", so this is by words only"
+	}
+	// Quotes and filters may be part of what tells a secret: first it goes.
+	text := search.Read(meaning.Question(r.Query), r.Now).Text
+	if text == "" {
+		return ""
 	}
 	asker, vectors, name, err := a.ready(ctx)
 	if err == nil {
 		var v []float32
-		if v, err = asker.Vector(ctx, r.Query); err == nil && v != nil {
+		if v, err = asker.Vector(ctx, text); err == nil && v != nil {
 			r.Vector, r.Model, r.Vectors = v, name, vectors
 		}
 	}
@@ -60,22 +65,6 @@ func (a *Asker) Fill(ctx context.Context, db *store.DB, r *search.Request) (note
 		return fmt.Sprintf("the vector of the question did not come within %v, so this is by words only", meaning.AskFor)
 	}
 	return fmt.Sprintf("search by meaning is not to be had, so this is by words only: %v", err)
-}
-
-func (a *Asker) denies(ctx context.Context, db *store.DB, r *search.Request) bool {
-	if len(a.deny) == 0 {
-		return false
-	}
-	for _, folder := range []string{r.Workspace, r.Within} {
-		if folder != "" && a.deny.has(folder) {
-			return true
-		}
-	}
-	if r.Thread == "" {
-		return false
-	}
-	t, err := db.Thread(ctx, r.Thread)
-	return err != nil || a.deny.thread(t)
 }
 
 // ready opens what it needs. Without vectors the endpoint isn't asked at all.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline/embed"
@@ -73,5 +74,60 @@ func TestFoldersAreDeniedHoweverWritten(t *testing.T) {
 	}
 	if deny([]string{"/home/dana/beta"}).thread(transcript.Thread{Cwd: "/home/dana/beta2"}) {
 		t.Error("a neighbour is denied")
+	}
+}
+
+// Filters in a question count as flags do, and are no part of what is sent.
+func TestFiltersInAQuestionAreNotSent(t *testing.T) {
+	e := newEndpoint(t)
+	p := newPlace(t, e)
+	denied := p.say("/home/dana/beta", transcript.Facts{}, "my kitten sleeps")
+	fork := p.say("/w", transcript.Facts{ForkedFrom: denied}, "my kitten sleeps")
+	below := p.say("/home/dana/beta/sub", transcript.Facts{}, "my kitten sleeps")
+	open := p.say("/home/dana/open", transcript.Facts{}, "my kitten sleeps")
+	if err := p.round(p.worker()); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(list []string, query string, r search.Request) string {
+		t.Helper()
+		p.cfg.Embeddings.DenyWorkspaces = list
+		a := NewAsker(p.cfg)
+		defer func() { _ = a.Close() }()
+		r.Query, r.Now = query, time.Now()
+		return a.Fill(t.Context(), p.db, &r)
+	}
+	was := e.requests
+	list := []string{"/home/dana/beta"}
+	for _, query := range []string{
+		"workspace:beta zq", "workspace:/home/dana/beta zq", "workspace:/home/dana/./beta/ zq", "workspace:BETA/ zq", "workspace:dana/beta zq", "workspace:sub zq", "workspace:beta/sub zq",
+		`workspace:"beta" zq`, "zq workspace：beta", "-workspace:beta zq", "zq\nworkspace:beta", "workspace:open workspace:beta zq", "workspace:nowhere zq",
+		"path:/home/dana/beta/x.go zq", "path:~/beta/x.go zq", "path:dana/beta/x.go zq",
+		"session:" + denied + " zq", "session:" + denied[28:] + " zq", "session:" + fork + " zq", "session:" + below + " zq", "session:bbbbbbbb zq", "session:019a0000 zq",
+	} {
+		if note := ask(list, query, search.Request{}); !strings.Contains(note, "deny_workspaces") || e.requests != was {
+			t.Errorf("%q: %q, %d requests: %q", query, note, e.requests-was, e.texts)
+			was = e.requests
+		}
+	}
+	for _, r := range []search.Request{{Thread: fork}, {Workspace: "beta"}} {
+		if note := ask(list, "zq", r); !strings.Contains(note, "deny_workspaces") || e.requests != was {
+			t.Errorf("%+v: %q", r, note)
+		}
+	}
+	if note := ask([]string{"/"}, "workspace:open zq", search.Request{}); note == "" || e.requests != was {
+		t.Errorf("all is denied: %q", note)
+	}
+	for _, query := range []string{"workspace:open zq one", "session:" + open + " zq role:user one", "path:/home/dana/open/x.go tool:exec zq since:7d one", `model:m "zq one" -two`, "zq one"} {
+		e.texts = nil
+		if note := ask(list, query, search.Request{}); note != "" || len(e.texts) != 1 || e.texts[0] != "zq one" {
+			t.Errorf("%q: %q, sent %q", query, note, e.texts)
+		}
+	}
+	e.texts = nil
+	if note := ask(nil, "workspace:beta session:bbbbbbbb zq", search.Request{}); note != "" || len(e.texts) != 1 || e.texts[0] != "zq" {
+		t.Errorf("without a list: %q, sent %q", note, e.texts)
+	}
+	if note := ask(nil, "role:user", search.Request{}); note != "" || len(e.texts) != 1 {
+		t.Errorf("filters only: %q, sent %q", note, e.texts)
 	}
 }

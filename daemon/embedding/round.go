@@ -20,8 +20,6 @@ const (
 	readItems = 500
 	// mostItems bounds a transaction whose passages all have vectors already.
 	mostItems = 2000
-	// mostAncestors bounds how far up it is looked for a denied folder.
-	mostAncestors = 64
 	// enterFor is how long it is tried to enter a call.
 	enterFor = 3 * time.Second
 )
@@ -57,7 +55,7 @@ func (w *Worker) round(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if no, err := w.denies(ctx, t); err != nil {
+		if no, err := w.deny.lineage(ctx, w.opt.DB, t); err != nil {
 			return false, err
 		} else if no {
 			continue
@@ -81,36 +79,6 @@ func (w *Worker) round(ctx context.Context) (more bool, err error) {
 	passages, err := w.vectors.Count(ctx, w.model)
 	w.say(func(i *Info) { i.Behind, i.Passages = 0, passages })
 	return more, err
-}
-
-// denies tells whether nothing of a thread may be sent: it, or one that it
-// descends from, is in a denied folder.
-func (w *Worker) denies(ctx context.Context, t transcript.Thread) (bool, error) {
-	if len(w.deny) == 0 {
-		return false, nil
-	}
-	seen, next := map[string]bool{}, []transcript.Thread{t}
-	for len(next) > 0 {
-		t, next = next[0], next[1:]
-		if w.deny.thread(t) || len(seen) > mostAncestors {
-			return true, nil
-		}
-		seen[t.ID] = true
-		for _, id := range []string{t.Parent, t.ForkedFrom} {
-			if id == "" || seen[id] {
-				continue
-			}
-			up, err := w.opt.DB.Thread(ctx, id)
-			if errors.Is(err, store.ErrNotFound) {
-				continue
-			}
-			if err != nil {
-				return false, err
-			}
-			next = append(next, up)
-		}
-	}
-	return false, nil
 }
 
 // rollout adds what a rollout has to b, which goes out whenever it is full.

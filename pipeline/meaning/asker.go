@@ -53,11 +53,14 @@ func NewAsker(from Embedder) *Asker {
 	return &Asker{from: from, now: time.Now, known: map[string][]float32{}}
 }
 
+// Question is a question as it may be sent: without secrets, and not too long.
+func Question(text string) string { return clean(text, questionMost) }
+
 // Vector gives the vector of a question, within AskFor. The question's secrets
 // are taken out first. Nil for one that is empty. Errors: ErrAsked, ErrRests,
 // and those of embed.
 func (a *Asker) Vector(ctx context.Context, question string) ([]float32, error) {
-	question = clean(question, questionMost)
+	question = Question(question)
 	if question == "" {
 		return nil, nil
 	}

@@ -54,6 +54,7 @@ type question struct {
 	terms   []term
 	without []term
 	filter  filter
+	pasted  bool // nothing in it means more than itself
 	notes   []string
 }
 
@@ -83,6 +84,7 @@ func parse(s string, now time.Time) question {
 	}
 	s = clean(s)
 	typed := len(s) <= maxTyped && !strings.Contains(strings.TrimSpace(s), "\n")
+	q.pasted = !typed
 	for s = skipSpace(s); s != ""; s = skipSpace(s) {
 		if len(q.terms)+len(q.without) >= maxTerms {
 			q.note("the question has more than %d words; the first ones were looked for", maxTerms)
