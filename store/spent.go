@@ -11,17 +11,23 @@ import (
 // spendKept is how long the ledger reaches back.
 const spendKept = 400 * 24 * time.Hour
 
-// RecordSpend enters what was sent to a model. What is older than the ledger
-// reaches back is forgotten.
-func (db *DB) RecordSpend(ctx context.Context, e spend.Entry) error {
-	return db.writeDurable(ctx, "record what was spent", func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO spend (at_ns, kind, host, model, calls, input, output, exact, micro_usd, thread_id, outcome)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?)`, e.At.UnixNano(), e.Kind, e.Host, e.Model, e.Calls, e.Input, e.Output, e.Exact, e.MicroUSD, e.Thread, e.Outcome); err != nil {
+// RecordSpend enters what is sent to a model, or, with the ID that it gave then,
+// how that went on. What is older than the ledger reaches back is forgotten.
+func (db *DB) RecordSpend(ctx context.Context, e spend.Entry) (id int64, err error) {
+	err = db.writeDurable(ctx, "record what was spent", func(tx *sql.Tx) error {
+		given := sql.NullInt64{Int64: e.ID, Valid: e.ID != 0}
+		r, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO spend (id, at_ns, kind, host, model, calls, input, output, exact, micro_usd, thread_id, outcome)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, given, e.At.UnixNano(), e.Kind, e.Host, e.Model, e.Calls, e.Input, e.Output, e.Exact, e.MicroUSD, e.Thread, e.Outcome)
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "DELETE FROM spend WHERE at_ns < ?", e.At.Add(-spendKept).UnixNano())
+		if id, err = r.LastInsertId(); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM spend WHERE at_ns < ?", e.At.Add(-spendKept).UnixNano())
 		return err
 	})
+	return id, err
 }
 
 // SpentSince sums up what was spent on a kind of calls since an instant.

@@ -15,8 +15,15 @@ func TestTheLedgerIsKept(t *testing.T) {
 	other := spend.Entry{At: at.Add(time.Minute), Kind: spend.Summary, Host: "b.example", Model: "n", Calls: 1, Input: 7, Output: 3, MicroUSD: 99, Outcome: spend.Refused}
 	newer := spend.Entry{At: at.Add(time.Hour), Kind: spend.Embedding, Host: "a.example", Model: "m", Calls: 1, Input: 100, MicroUSD: 2, Outcome: spend.Unavailable}
 	for _, e := range []spend.Entry{old, newer, other} {
-		if err := db.RecordSpend(t.Context(), e); err != nil {
+		pending := e
+		pending.Outcome, pending.Input = spend.Pending, 9
+		var err error
+		if pending.ID, err = db.RecordSpend(t.Context(), pending); err != nil {
 			t.Fatal(err)
+		}
+		e.ID = pending.ID
+		if id, err := db.RecordSpend(t.Context(), e); err != nil || id != e.ID {
+			t.Fatal(id, err)
 		}
 	}
 	for since, want := range map[time.Time]spend.Sum{
@@ -47,7 +54,7 @@ func TestTheLedgerIsKept(t *testing.T) {
 	}
 	// Much later the old is forgotten.
 	newer.At = at.AddDate(2, 0, 0)
-	if err := db.RecordSpend(t.Context(), newer); err != nil {
+	if _, err := db.RecordSpend(t.Context(), newer); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := db.Spent(t.Context(), time.Time{}.AddDate(1970, 0, 0)); err != nil || len(got) != 1 {

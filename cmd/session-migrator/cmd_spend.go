@@ -28,7 +28,8 @@ func newSpendCommand(a *app) *cobra.Command {
 		Long: `Lists the calls that the daemon made to models for embeddings, newest first: to
 whom, how many tokens, and the cost at the price in the settings. Without
 embeddings in the settings nothing is ever sent, and the list is empty. Tokens
-with "~" are estimated, because the endpoint didn't count them. The vectors of
+with "~" are estimated, because the endpoint didn't count them. A call that stays
+"pending" was sent when the program was killed; it counts. The vectors of
 questions, which search and mcp ask for themselves, are not in the list.
 
 Exit codes: 0 answered, 2 wrong usage, 10 no cache.`,
@@ -94,7 +95,7 @@ func (a *app) printSpend(s spendJSON, total int) error {
 		return nil
 	}
 	t := table{head: []string{"WHEN", "FOR", "HOST", "MODEL", "CALLS", "IN", "OUT", "USD", "OUTCOME", "SESSION"},
-		right: []bool{false, false, false, false, true, true, true, true}, paint: map[string]colour{"refused": red, "unavailable": yellow, "unusable": yellow}}
+		right: []bool{false, false, false, false, true, true, true, true}, paint: map[string]colour{"refused": red, "unavailable": yellow, "unusable": yellow, "pending": yellow}}
 	now := a.now()
 	for _, e := range s.Calls {
 		in := number(e.Input)

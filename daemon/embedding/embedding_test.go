@@ -452,6 +452,9 @@ func TestNothingIsSentWithoutALedger(t *testing.T) {
 	if err := p.round(w); !errors.Is(err, errEnter) {
 		t.Errorf("got %v", err)
 	}
+	if e.requests != 0 {
+		t.Errorf("%d requests", e.requests)
+	}
 }
 
 func TestOnePassageThatCantBeTakenStopsNoOthers(t *testing.T) {

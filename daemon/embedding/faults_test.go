@@ -2,6 +2,7 @@ package embedding
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/embed"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/search"
+	"github.com/session-migrator/session-migrator/store/spend"
 )
 
 // A model that can't be opened leaves search by words, and the daemon running.
@@ -129,5 +131,36 @@ func TestFiltersInAQuestionAreNotSent(t *testing.T) {
 	}
 	if note := ask(nil, "role:user", search.Request{}); note != "" || len(e.texts) != 1 {
 		t.Errorf("filters only: %q, sent %q", note, e.texts)
+	}
+}
+
+// A process that is killed while it waits has entered what it sent.
+func TestARequestIsInTheLedgerBeforeItIsSent(t *testing.T) {
+	e := newEndpoint(t)
+	p := newPlace(t, e)
+	p.cfg.Embeddings.USDPerMillionTokens = 10
+	p.say("/w", transcript.Facts{}, "some words")
+	var pending []spend.Entry
+	e.answer = func(n int, _ []string, w http.ResponseWriter) bool {
+		list, err := p.db.Spent(t.Context(), time.Unix(0, 0))
+		if err != nil || len(list) != 1 {
+			t.Errorf("request %d: %+v, %v", n, list, err)
+		}
+		pending = append(pending, list...)
+		if n == 1 {
+			w.WriteHeader(503)
+		}
+		return n == 1
+	}
+	if err := p.round(p.worker()); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range pending {
+		if e.Outcome != spend.Pending || e.Calls != i+1 || e.Input == 0 || e.MicroUSD == 0 {
+			t.Errorf("%+v", e)
+		}
+	}
+	if list, err := p.db.Spent(t.Context(), time.Unix(0, 0)); err != nil || len(list) != 1 || list[0].Outcome != spend.Done || list[0].Calls != 2 || list[0].Input != 10 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

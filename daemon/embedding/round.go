@@ -232,8 +232,8 @@ func (w *Worker) vectorsOf(ctx context.Context, ps []meaning.Passage, thread str
 	return w.vectorsOf(ctx, ps[half:], thread, out)
 }
 
-// call asks the source if the day's caps allow for it, and enters what it cost.
-// Nothing more is sent if it can't be entered.
+// call asks the source if the day's caps allow for it. Each request is entered
+// before it is sent, and then how it ended. Nothing is sent that can't be entered.
 func (w *Worker) call(ctx context.Context, texts []string, thread string) ([][]float32, error) {
 	guess := int64(0)
 	for _, t := range texts {
@@ -255,10 +255,19 @@ func (w *Worker) call(ctx context.Context, texts []string, thread string) ([][]f
 	if w.caps.Calls > 0 {
 		ctx = embed.AtMost(ctx, int(w.caps.Calls-spent.Calls))
 	}
-	a, err := w.from.Embed(ctx, texts)
+	e := spend.Entry{At: now, Kind: spend.Embedding, Host: w.from.Host(), Model: w.from.Model(), Input: guess,
+		MicroUSD: spend.Cost(guess, price), Thread: thread, Outcome: spend.Pending}
+	// Before it is sent: a process that is killed meanwhile tells nobody.
+	a, err := w.from.Embed(embed.Before(ctx, func(n int) (err error) {
+		e.Calls = n
+		e.ID, err = w.enter(ctx, e)
+		return err
+	}), texts)
+	if a.Spent.Calls == 0 {
+		return a.Vectors, err
+	}
 	w.say(func(i *Info) { i.LastCall = now.UTC() })
-	e := spend.Entry{At: now, Kind: spend.Embedding, Host: w.from.Host(), Model: w.from.Model(), Calls: a.Spent.Calls,
-		Input: guess, Exact: a.Spent.Told, Thread: thread, Outcome: outcome(err)}
+	e.Calls, e.Exact, e.Outcome = a.Spent.Calls, a.Spent.Told, outcome(err)
 	switch {
 	case a.Spent.Told:
 		e.Input = a.Spent.Tokens
@@ -266,10 +275,7 @@ func (w *Worker) call(ctx context.Context, texts []string, thread string) ([][]f
 		e.Input = 0
 	}
 	e.MicroUSD = spend.Cost(e.Input, price)
-	if a.Spent.Calls == 0 {
-		return a.Vectors, err
-	}
-	if written := w.enter(ctx, e); written != nil {
+	if _, written := w.enter(ctx, e); written != nil {
 		return nil, errors.Join(written, err)
 	}
 	return a.Vectors, err
@@ -278,13 +284,13 @@ func (w *Worker) call(ctx context.Context, texts []string, thread string) ([][]f
 // errEnter means that what was spent could not be written down.
 var errEnter = errors.New("what was spent can't be entered in the cache")
 
-// enter writes down what was sent, also if ctx has ended by now.
-func (w *Worker) enter(ctx context.Context, e spend.Entry) error {
+// enter writes down what is sent, or how it went on, also if ctx has ended by now.
+func (w *Worker) enter(ctx context.Context, e spend.Entry) (id int64, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enterFor)
 	defer cancel()
 	done := false
-	err := w.opt.Write(ctx, func() error {
-		err := w.opt.DB.RecordSpend(ctx, e)
+	err = w.opt.Write(ctx, func() (err error) {
+		id, err = w.opt.DB.RecordSpend(ctx, e)
 		done = err == nil
 		return err
 	})
@@ -292,9 +298,9 @@ func (w *Worker) enter(ctx context.Context, e spend.Entry) error {
 		err = errors.New("there was no room for it in time") // who waits gives up without a word
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", errEnter, err)
+		return 0, fmt.Errorf("%w: %w", errEnter, err)
 	}
-	return nil
+	return id, nil
 }
 
 func outcome(err error) spend.Outcome {

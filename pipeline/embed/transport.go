@@ -90,6 +90,15 @@ type mostKey struct{}
 // AtMost bounds the requests that one Embed with ctx sends, tries included.
 func AtMost(ctx context.Context, n int) context.Context { return context.WithValue(ctx, mostKey{}, n) }
 
+type beforeKey struct{}
+
+// Before has f called before each request that one Embed with ctx sends, with
+// its number from 1 on. If f fails nothing more is sent, and Embed's error wraps
+// f's.
+func Before(ctx context.Context, f func(n int) error) context.Context {
+	return context.WithValue(ctx, beforeKey{}, f)
+}
+
 func counted(ctx context.Context) (context.Context, *count) {
 	c := new(count)
 	c.most, _ = ctx.Value(mostKey{}).(int)
@@ -101,7 +110,13 @@ func counted(ctx context.Context) (context.Context, *count) {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	sent, _ := ctx.Value(countKey{}).(*count)
+	before, _ := ctx.Value(beforeKey{}).(func(n int) error)
 	for n := 1; ; n++ {
+		if before != nil && sent != nil {
+			if err := before(sent.n + 1); err != nil {
+				return nil, err
+			}
+		}
 		res, err := t.once(req)
 		if sent != nil {
 			sent.n++

@@ -42,6 +42,7 @@ const (
 	Refused             // by the endpoint, for good
 	Unavailable         // no answer; it may have been charged all the same
 	Unusable            // an answer that isn't one
+	Pending             // sent, and nobody has told how it ended: the program may have been killed
 )
 
 // String is the name in the ledger's listing.
@@ -55,6 +56,8 @@ func (o Outcome) String() string {
 		return "unavailable"
 	case Unusable:
 		return "unusable"
+	case Pending:
+		return "pending"
 	}
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }
@@ -64,6 +67,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // Entry is one question to an endpoint.
 type Entry struct {
+	ID       int64     `json:"-"` // in the ledger; 0: not entered yet
 	At       time.Time `json:"at"`
 	Kind     Kind      `json:"kind"`
 	Host     string    `json:"host"`
