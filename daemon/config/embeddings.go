@@ -39,10 +39,10 @@ type Embeddings struct {
 	Dir         string `toml:"dir"`          // of model2vec; absolute
 	AllowRemote bool   `toml:"allow_remote"` // else only this machine is spoken to
 
-	MaxCallsPerDay      int64    `toml:"max_calls_per_day"`  // 0: a remote endpoint's default, none for a local one
-	MaxTokensPerDay     int64    `toml:"max_tokens_per_day"` // the same
+	MaxCallsPerDay      *int64   `toml:"max_calls_per_day"`  // nil: a remote endpoint's default, no cap for a local one; 0: nothing is sent
+	MaxTokensPerDay     *int64   `toml:"max_tokens_per_day"` // the same
 	USDPerMillionTokens float64  `toml:"usd_per_million_tokens"`
-	MaxUSDPerDay        float64  `toml:"max_usd_per_day"` // 0: none
+	MaxUSDPerDay        *float64 `toml:"max_usd_per_day"` // nil: no cap; 0: nothing is sent
 	DenyWorkspaces      []string `toml:"deny_workspaces"` // folders, absolute; nothing of them or below them is sent
 
 	KeyVar string `toml:"-"` // variable that the key is taken from; empty: none is
@@ -104,11 +104,11 @@ func (e *Embeddings) validate() string {
 		return "embeddings.base_url and embeddings.model are needed for a custom endpoint"
 	case e.Dims < 0 || e.Dims > 8192:
 		return fmt.Sprintf("embeddings.dims is %d; give 1 to 8192, or leave it out", e.Dims)
-	case e.MaxCallsPerDay < 0 || e.MaxTokensPerDay < 0:
-		return "embeddings.max_calls_per_day and embeddings.max_tokens_per_day are numbers from 0 on"
-	case !amount(e.USDPerMillionTokens) || !amount(e.MaxUSDPerDay):
+	case negative(e.MaxCallsPerDay) || negative(e.MaxTokensPerDay):
+		return "embeddings.max_calls_per_day and embeddings.max_tokens_per_day are numbers from 0 on; 0 is none at all, and left out they are the default"
+	case !amount(e.USDPerMillionTokens) || e.MaxUSDPerDay != nil && !amount(*e.MaxUSDPerDay):
 		return "embeddings.usd_per_million_tokens and embeddings.max_usd_per_day are amounts from 0 on"
-	case e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
+	case e.MaxUSDPerDay != nil && *e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
 		return "embeddings.max_usd_per_day needs embeddings.usd_per_million_tokens: nobody else tells the price"
 	}
 	for _, w := range e.DenyWorkspaces {
@@ -132,6 +132,8 @@ func wrongFolder(w string) string {
 	}
 	return ""
 }
+
+func negative(n *int64) bool { return n != nil && *n < 0 }
 
 func amount(f float64) bool { return f >= 0 && f < 1e6 && !math.IsNaN(f) }
 

@@ -37,7 +37,7 @@ max_usd_per_day = 0.5
 deny_workspaces = ["~/secret", " /srv/client ", 'C:\work', '\\?\C:\x']
 `, map[string]string{"OPENAI_API_KEY": "sk-secret-1", "DASHSCOPE_API_KEY": "other"})
 	e := c.Embeddings
-	if err != nil || e.Key != "sk-secret-1" || e.Dims != 512 || e.MaxCallsPerDay != 10 || e.USDPerMillionTokens != 1 || !slices.Equal(e.DenyWorkspaces, []string{"/u/secret", "/srv/client", `C:\work`, `\\?\C:\x`}) {
+	if err != nil || e.Key != "sk-secret-1" || e.Dims != 512 || *e.MaxCallsPerDay != 10 || e.USDPerMillionTokens != 1 || !slices.Equal(e.DenyWorkspaces, []string{"/u/secret", "/srv/client", `C:\work`, `\\?\C:\x`}) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	text, err := json.Marshal(c)
@@ -54,6 +54,18 @@ deny_workspaces = ["~/secret", " /srv/client ", 'C:\work', '\\?\C:\x']
 	c, err = loadText(t, "[embeddings]\nprovider = \"dashscope\"\napi_key_env = \"MY_KEY\"\n", map[string]string{"MY_KEY": "k", "DASHSCOPE_API_KEY": "other"})
 	if err != nil || c.Embeddings.Key != "k" || c.Embeddings.KeyVar != "MY_KEY" {
 		t.Errorf("%+v, %v", c.Embeddings, err)
+	}
+}
+
+// A cap of 0 is not one that is left out.
+func TestCapsOfNothing(t *testing.T) {
+	c, err := loadText(t, "[embeddings]\nprovider = \"ollama\"\nmax_calls_per_day = 0\nmax_tokens_per_day = 0\nmax_usd_per_day = 0\n", map[string]string{})
+	if e := c.Embeddings; err != nil || e.MaxCallsPerDay == nil || *e.MaxCallsPerDay != 0 || e.MaxTokensPerDay == nil || e.MaxUSDPerDay == nil || *e.MaxUSDPerDay != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	c, err = loadText(t, "[embeddings]\nprovider = \"ollama\"\n", map[string]string{})
+	if e := c.Embeddings; err != nil || e.MaxCallsPerDay != nil || e.MaxTokensPerDay != nil || e.MaxUSDPerDay != nil {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 

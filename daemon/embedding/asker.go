@@ -10,6 +10,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/meaning"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/search"
+	"github.com/session-migrator/session-migrator/store/spend"
 )
 
 // Asker gives questions what search by meaning needs. A process has one; it is
@@ -77,6 +78,12 @@ func (a *Asker) ready(ctx context.Context) (*meaning.Asker, *search.Vectors, str
 			return nil, nil, "", err
 		}
 		a.asker = meaning.NewAsker(a.from)
+	}
+	// Questions are in no account, but a cap of 0 means that nothing is sent.
+	if a.from.Host() != "" {
+		if err := capsOf(a.c.Embeddings, a.from.Local()).Allow(spend.Sum{}, spend.Sum{}); err != nil {
+			return nil, nil, "", err
+		}
 	}
 	if a.vectors == nil {
 		if a.vectors, err = search.OpenVectorsReader(ctx, a.c.Vectors()); err != nil {

@@ -196,7 +196,7 @@ func TestWhatWasSaidIsFoundByMeaning(t *testing.T) {
 
 func TestAModelInAFolderNeedsNoLedger(t *testing.T) {
 	p := newPlace(t, nil)
-	p.cfg.Embeddings = config.Embeddings{Provider: "model2vec", Dir: t.TempDir(), MaxCallsPerDay: 1}
+	p.cfg.Embeddings = config.Embeddings{Provider: "model2vec", Dir: t.TempDir(), MaxCallsPerDay: new(int64(1))}
 	header := `{"embeddings":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}}`
 	model := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
 	for _, f := range []float32{0, 0, 1, 0, 0, 1} {
@@ -383,9 +383,9 @@ func TestCapsHoldUnderAFlood(t *testing.T) {
 		set  func(*config.Embeddings)
 		over func(spend.Sum) bool
 	}{
-		"calls":  {func(c *config.Embeddings) { c.MaxCallsPerDay = 3 }, func(s spend.Sum) bool { return s.Calls > 3 }},
-		"tokens": {func(c *config.Embeddings) { c.MaxTokensPerDay = 3000 }, func(s spend.Sum) bool { return s.Input > 3000 }},
-		"money":  {func(c *config.Embeddings) { c.USDPerMillionTokens, c.MaxUSDPerDay = 10, 0.02 }, func(s spend.Sum) bool { return s.MicroUSD > 20_000 }},
+		"calls":  {func(c *config.Embeddings) { c.MaxCallsPerDay = new(int64(3)) }, func(s spend.Sum) bool { return s.Calls > 3 }},
+		"tokens": {func(c *config.Embeddings) { c.MaxTokensPerDay = new(int64(3000)) }, func(s spend.Sum) bool { return s.Input > 3000 }},
+		"money":  {func(c *config.Embeddings) { c.USDPerMillionTokens, c.MaxUSDPerDay = 10, new(0.02) }, func(s spend.Sum) bool { return s.MicroUSD > 20_000 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t)
@@ -423,7 +423,7 @@ func TestCapsHoldUnderAFlood(t *testing.T) {
 func TestTriesCountAsCalls(t *testing.T) {
 	e := newEndpoint(t)
 	p := newPlace(t, e)
-	p.cfg.Embeddings.MaxCallsPerDay = 1
+	p.cfg.Embeddings.MaxCallsPerDay = new(int64(1))
 	p.say("/w", transcript.Facts{}, "some words")
 	e.answer = func(_ int, _ []string, w http.ResponseWriter) bool { w.WriteHeader(500); return true }
 	w := p.worker()
@@ -613,10 +613,10 @@ func TestRunHeals(t *testing.T) {
 }
 
 func TestDefaultCaps(t *testing.T) {
-	if c := capsOf(config.Embeddings{}, true); c != (spend.Caps{}) {
+	if c := capsOf(config.Embeddings{}, true); c != (spend.Caps{Calls: spend.NoCap, Tokens: spend.NoCap, MicroUSD: spend.NoCap}) {
 		t.Errorf("local: %+v", c)
 	}
-	if c := capsOf(config.Embeddings{MaxUSDPerDay: 0.5}, false); c != (spend.Caps{Calls: remoteCalls, Tokens: remoteTokens, MicroUSD: 500_000}) {
+	if c := capsOf(config.Embeddings{MaxUSDPerDay: new(0.5)}, false); c != (spend.Caps{Calls: remoteCalls, Tokens: remoteTokens, MicroUSD: 500_000}) {
 		t.Errorf("remote: %+v", c)
 	}
 }

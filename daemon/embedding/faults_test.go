@@ -164,3 +164,29 @@ func TestARequestIsInTheLedgerBeforeItIsSent(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// A cap of 0 lets nothing out, questions included.
+func TestACapOfNothingSendsNothing(t *testing.T) {
+	for name, set := range map[string]func(*config.Embeddings){
+		"calls":  func(c *config.Embeddings) { c.MaxCallsPerDay = new(int64(0)) },
+		"tokens": func(c *config.Embeddings) { c.MaxTokensPerDay = new(int64(0)) },
+		"money":  func(c *config.Embeddings) { c.MaxUSDPerDay = new(0.0) },
+	} {
+		e := newEndpoint(t)
+		p := newPlace(t, e)
+		p.say("/w", transcript.Facts{}, "some words")
+		if err := p.round(p.worker()); err != nil { // there are vectors to ask
+			t.Fatal(err)
+		}
+		set(&p.cfg.Embeddings)
+		p.say("/w", transcript.Facts{}, "other words")
+		if err := p.round(p.worker()); !errors.Is(err, spend.ErrCap) || e.requests != 1 {
+			t.Errorf("%s: %v after %d requests", name, err, e.requests)
+		}
+		a := NewAsker(p.cfg)
+		if note := a.Fill(t.Context(), p.db, &search.Request{Query: "words"}); !strings.Contains(note, "cap is 0") || e.requests != 1 {
+			t.Errorf("%s: %q after %d requests", name, note, e.requests)
+		}
+		_ = a.Close()
+	}
+}

@@ -252,7 +252,7 @@ func (w *Worker) call(ctx context.Context, texts []string, thread string) ([][]f
 	if err := w.caps.Allow(spent, spend.Sum{Calls: 1, Input: guess, MicroUSD: spend.Cost(guess, price)}); err != nil {
 		return nil, err
 	}
-	if w.caps.Calls > 0 {
+	if w.caps.Calls != spend.NoCap {
 		ctx = embed.AtMost(ctx, int(w.caps.Calls-spent.Calls))
 	}
 	e := spend.Entry{At: now, Kind: spend.Embedding, Host: w.from.Host(), Model: w.from.Model(), Input: guess,

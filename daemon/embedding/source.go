@@ -68,14 +68,18 @@ func nameOf(s source, c config.Embeddings) string {
 
 // capsOf are the day's caps.
 func capsOf(c config.Embeddings, local bool) spend.Caps {
-	caps := spend.Caps{Calls: c.MaxCallsPerDay, Tokens: c.MaxTokensPerDay, MicroUSD: spend.Cost(1_000_000, c.MaxUSDPerDay)}
+	caps := spend.Caps{Calls: spend.NoCap, Tokens: spend.NoCap, MicroUSD: spend.NoCap}
 	if !local {
-		if caps.Calls == 0 {
-			caps.Calls = remoteCalls
-		}
-		if caps.Tokens == 0 {
-			caps.Tokens = remoteTokens
-		}
+		caps.Calls, caps.Tokens = remoteCalls, remoteTokens
+	}
+	if c.MaxCallsPerDay != nil {
+		caps.Calls = *c.MaxCallsPerDay
+	}
+	if c.MaxTokensPerDay != nil {
+		caps.Tokens = *c.MaxTokensPerDay
+	}
+	if c.MaxUSDPerDay != nil {
+		caps.MicroUSD = spend.Cost(1_000_000, *c.MaxUSDPerDay)
 	}
 	return caps
 }

@@ -89,7 +89,11 @@ type Sum struct {
 	MicroUSD int64 `json:"micro_usd"`
 }
 
-// Caps is how much may be spent in a day; 0: no cap.
+// NoCap lets as much be spent as is wanted.
+const NoCap = -1
+
+// Caps is how much may be spent in a day, or NoCap. 0 lets nothing be sent, also
+// what costs nothing.
 type Caps struct {
 	Calls    int64
 	Tokens   int64 // in and out
@@ -106,7 +110,12 @@ type CapError struct {
 }
 
 // Error names the cap.
-func (e *CapError) Error() string { return fmt.Sprintf("%v: %d %s", ErrCap, e.Limit, e.What) }
+func (e *CapError) Error() string {
+	if e.Limit == 0 {
+		return fmt.Sprintf("nothing is sent: the day's cap is 0 %s in the settings", e.What)
+	}
+	return fmt.Sprintf("%v: %d %s", ErrCap, e.Limit, e.What)
+}
 
 // Is tells that e is an ErrCap.
 func (e *CapError) Is(target error) bool { return target == ErrCap }
@@ -122,7 +131,7 @@ func (c Caps) Allow(spent, next Sum) error {
 		{"tokens", c.Tokens, spent.Input + spent.Output + next.Input + next.Output},
 		{"micro-USD", c.MicroUSD, spent.MicroUSD + next.MicroUSD},
 	} {
-		if cap.limit > 0 && cap.want > cap.limit {
+		if cap.limit != NoCap && (cap.limit == 0 || cap.want > cap.limit) {
 			return &CapError{What: cap.what, Limit: cap.limit}
 		}
 	}

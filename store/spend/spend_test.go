@@ -14,17 +14,26 @@ func TestCapsHold(t *testing.T) {
 		caps spend.Caps
 		what string
 	}{
-		"none":        {spend.Caps{}, ""},
+		"none":        {spend.Caps{Calls: spend.NoCap, Tokens: spend.NoCap, MicroUSD: spend.NoCap}, ""},
+		"nothing":     {spend.Caps{}, "calls"},
+		"no money":    {spend.Caps{Calls: spend.NoCap, Tokens: spend.NoCap}, "micro-USD"},
 		"all reached": {spend.Caps{Calls: 10, Tokens: 1000, MicroUSD: 1000}, ""},
-		"calls":       {spend.Caps{Calls: 9, Tokens: 1000}, "calls"},
-		"tokens":      {spend.Caps{Calls: 10, Tokens: 999}, "tokens"},
-		"money":       {spend.Caps{Calls: 10, MicroUSD: 999}, "micro-USD"},
+		"calls":       {spend.Caps{Calls: 9, Tokens: 1000, MicroUSD: spend.NoCap}, "calls"},
+		"tokens":      {spend.Caps{Calls: 10, Tokens: 999, MicroUSD: spend.NoCap}, "tokens"},
+		"money":       {spend.Caps{Calls: 10, Tokens: spend.NoCap, MicroUSD: 999}, "micro-USD"},
 	} {
 		err := tt.caps.Allow(spent, next)
 		var cap *spend.CapError
 		if errors.As(err, &cap); (err != nil) != (tt.what != "") || err != nil && (cap.What != tt.what || !errors.Is(err, spend.ErrCap)) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// A cap of 0 also holds for what costs nothing.
+func TestACapOfNothing(t *testing.T) {
+	if err := (spend.Caps{Calls: spend.NoCap, Tokens: spend.NoCap}).Allow(spend.Sum{}, spend.Sum{}); !errors.Is(err, spend.ErrCap) {
+		t.Errorf("got %v", err)
 	}
 }
 
