@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -111,10 +112,34 @@ func (e *Embeddings) validate() string {
 	case e.MaxUSDPerDay != nil && *e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
 		return "embeddings.max_usd_per_day needs embeddings.usd_per_million_tokens: nobody else tells the price"
 	}
+	if wrong := wrongURL(e.BaseURL); wrong != "" {
+		return wrong
+	}
 	for _, w := range e.DenyWorkspaces {
 		if wrong := wrongFolder(w); wrong != "" {
 			return wrong
 		}
+	}
+	return ""
+}
+
+// wrongURL says what is wrong with base_url, without what may be a secret.
+func wrongURL(raw string) string {
+	const key = "embeddings.base_url"
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		if strings.ContainsAny(raw, "@?#") {
+			raw = "[hidden]"
+		}
+		return fmt.Sprintf(`%s is %q; give an address such as "https://host/v1" or "http://127.0.0.1:11434/v1"`, key, raw)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Sprintf("%s of %s has more than a host and a path; take the rest out, and give a key by embeddings.api_key_env", key, u.Host)
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
+		return key + " ends with /embeddings, which is added to it; take that out"
 	}
 	return ""
 }

@@ -74,7 +74,7 @@ func (a *Asker) ready(ctx context.Context) (*meaning.Asker, *search.Vectors, str
 	defer a.mu.Unlock()
 	var err error
 	if a.from == nil {
-		if a.from, err = open(a.c.Embeddings, 1); err != nil {
+		if a.from, err = open(a.c, 1); err != nil {
 			return nil, nil, "", err
 		}
 		a.asker = meaning.NewAsker(a.from)

@@ -190,3 +190,29 @@ func TestACapOfNothingSendsNothing(t *testing.T) {
 		_ = a.Close()
 	}
 }
+
+// What can't be worked with is told with what to do.
+func TestFaultsAreToldWithTheirFix(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	for what, tt := range map[string]struct {
+		c    config.Embeddings
+		todo string
+	}{
+		"":                                      {config.Embeddings{Provider: "ollama"}, ""},
+		"api.openai.com is not on this machine": {config.Embeddings{Provider: "openai"}, "write allow_remote = true below [embeddings] in /x/config.toml"},
+		"allow_remote = true below [embeddings] in /x/config.toml": {config.Embeddings{Provider: "openai"}, "allow_remote"},
+		"OPENAI_API_KEY is not set":                                {config.Embeddings{Provider: "openai", AllowRemote: true, KeyVar: "OPENAI_API_KEY"}, "set OPENAI_API_KEY where"},
+		dir:                                                        {config.Embeddings{Provider: "model2vec", Dir: dir}, "give the folder of a model"},
+		"cap is 0":                                                 {config.Embeddings{Provider: "ollama", MaxTokensPerDay: new(int64(0))}, "raise the cap"},
+	} {
+		got, todo := Fault(config.Config{File: "/x/config.toml", Embeddings: tt.c})
+		if !strings.Contains(got, what) || (got == "") != (what == "") || !strings.Contains(todo, tt.todo) || (todo == "") != (what == "") {
+			t.Errorf("%+v: %q, fix %q", tt.c, got, todo)
+		}
+	}
+	for _, err := range []error{embed.ErrRefused, embed.ErrUnavailable, embed.ErrAnswer, errEnter, &spend.CapError{Limit: 1}, errors.New("other")} {
+		if fix(config.Config{}, err) == "" {
+			t.Errorf("%v has no fix", err)
+		}
+	}
+}

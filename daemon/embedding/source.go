@@ -37,7 +37,8 @@ var errKey = errors.New("the key is missing")
 
 // open gives what the settings ask for, with so many tries of a request; 0: the
 // usual number. Nothing is sent.
-func open(c config.Embeddings, attempts int) (source, error) {
+func open(cfg config.Config, attempts int) (source, error) {
+	c := cfg.Embeddings
 	p, err := embed.ParseProvider(c.Provider)
 	if err != nil {
 		return nil, err
@@ -51,6 +52,9 @@ func open(c config.Embeddings, attempts int) (source, error) {
 	}
 	opt := p.Fill(embed.Options{BaseURL: c.BaseURL, Model: c.Model, Dims: c.Dims, Key: string(c.Key), AllowRemote: c.AllowRemote, Attempts: attempts})
 	s, err := embed.New(opt)
+	if errors.Is(err, embed.ErrRemote) {
+		return nil, fmt.Errorf("%w: allow_remote = true below [embeddings] in %s would let texts be sent there", err, cfg.File)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ type Info struct {
 	Behind    int       `json:"behind"`     // rollouts with more to come
 	LastCall  time.Time `json:"last_call"`  // zero: none in this run
 	LastError string    `json:"last_error"` // empty: none; else nothing is sent until NextTry
+	LastFix   string    `json:"last_fix"`   // what is to be done about it
 	NextTry   time.Time `json:"next_try"`
 }
 
@@ -141,7 +142,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 				w.opt.Log.Info("vectors are made again")
 			}
 			failures = 0
-			w.say(func(i *Info) { i.LastError, i.NextTry = "", time.Time{} })
+			w.say(func(i *Info) { i.LastError, i.LastFix, i.NextTry = "", "", time.Time{} })
 			if seen = n; more {
 				seen = -1
 			}
@@ -173,7 +174,7 @@ func (w *Worker) failed(err error, wait time.Duration) {
 	var was string
 	w.say(func(i *Info) {
 		was = i.LastError
-		i.LastError, i.NextTry = text, w.now().Add(wait).UTC()
+		i.LastError, i.LastFix, i.NextTry = text, fix(w.opt.Config, err), w.now().Add(wait).UTC()
 	})
 	level := slog.LevelWarn
 	if errors.Is(err, spend.ErrCap) {
@@ -188,7 +189,7 @@ func (w *Worker) failed(err error, wait time.Duration) {
 func (w *Worker) ready(ctx context.Context) (err error) {
 	c := w.opt.Config.Embeddings
 	if w.from == nil {
-		if w.from, err = open(c, 0); err != nil {
+		if w.from, err = open(w.opt.Config, 0); err != nil {
 			return err
 		}
 		w.model, w.caps = nameOf(w.from, c), capsOf(c, w.from.Local())

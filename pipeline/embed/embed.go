@@ -40,6 +40,9 @@ const UsualDims = 256
 var (
 	// ErrOptions means that the options can't be worked with.
 	ErrOptions = errors.New("the embedding settings don't fit together")
+	// ErrRemote means that the endpoint is not on this machine and nobody allowed
+	// for that. It comes with ErrOptions.
+	ErrRemote = errors.New("remote endpoints are not allowed")
 	// ErrRefused means that the endpoint doesn't serve us: no or a wrong key, no
 	// right, no such model or path. Trying again doesn't help.
 	ErrRefused = errors.New("the endpoint refuses")
@@ -114,7 +117,7 @@ func New(opt Options) (*Client, error) {
 	}
 	local := Loopback(u.Hostname())
 	if !local && !opt.AllowRemote {
-		return nil, fmt.Errorf("%w: %s is not on this machine, and remote endpoints are not allowed", ErrOptions, u.Host)
+		return nil, fmt.Errorf("%w: %s is not on this machine, and %w", ErrOptions, u.Host, ErrRemote)
 	}
 	if !local && u.Scheme == "http" && opt.Key != "" {
 		return nil, fmt.Errorf("%w: the key would go to %s unencrypted; give an https URL, or no key", ErrOptions, u.Host)
