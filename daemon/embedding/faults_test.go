@@ -1,6 +1,7 @@
 package embedding
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -214,5 +215,36 @@ func TestFaultsAreToldWithTheirFix(t *testing.T) {
 		if fix(config.Config{}, err) == "" {
 			t.Errorf("%v has no fix", err)
 		}
+	}
+}
+
+// Vectors that are deleted while nothing is said are made anew, too.
+func TestDeletedVectorsAreNoticedWhileNothingComesIn(t *testing.T) {
+	e := newEndpoint(t)
+	p := newPlace(t, e)
+	p.say("/w", transcript.Facts{}, "some words")
+	w := p.worker()
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	w.sleep = func(_ context.Context, d time.Duration) bool {
+		n++
+		if e.requests != min(n, 2) || d != look {
+			t.Errorf("look %d after %v: %d requests", n, d, e.requests)
+		}
+		if n == 1 {
+			if err := os.Remove(p.cfg.Vectors()); err != nil {
+				t.Error(err)
+			}
+		}
+		if n == 3 {
+			cancel()
+		}
+		return n < 3
+	}
+	if err := w.Run(ctx); err != nil || w.Info().Passages != 1 {
+		t.Errorf("%v, %+v", err, w.Info())
+	}
+	if _, err := os.Stat(p.cfg.Vectors()); err != nil {
+		t.Error(err)
 	}
 }

@@ -113,7 +113,7 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 	for ctx.Err() == nil {
 		n, err := w.opt.DB.Commits(ctx)
 		more := false
-		if err == nil && n != seen {
+		if err == nil && (n != seen || w.vectors != nil && w.vectors.Replaced()) {
 			more, err = w.round(ctx)
 		}
 		switch {
