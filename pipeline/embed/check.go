@@ -1,6 +1,8 @@
 package embed
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,26 +11,23 @@ import (
 )
 
 // vectors checks what came back for n texts, puts it in the texts' order, and
-// normalises it.
-func vectors(data []openai.Embedding, n int) ([][]float32, error) {
+// normalises it. Unnumbered vectors are in that order; body, the answer as it
+// came, tells those from vectors that all have number 0.
+func vectors(data []openai.Embedding, n int, body []byte) ([][]float32, error) {
 	if len(data) != n {
 		return nil, fmt.Errorf("%d vectors came for %d texts", len(data), n)
 	}
+	ordered := !slices.ContainsFunc(data, func(d openai.Embedding) bool { return d.Index != 0 }) && !bytes.Contains(body, []byte(`"index"`))
 	out := make([][]float32, n)
-	for _, d := range data {
+	for i, d := range data {
+		if ordered {
+			d.Index = i
+		}
 		if d.Index < 0 || d.Index >= n || out[d.Index] != nil {
-			out = nil // numbered otherwise: they come in the order asked
-			break
+			return nil, errors.New("the vectors are numbered wrongly: not from 0 on, each once")
 		}
-		out[d.Index] = d.Embedding
-	}
-	if out == nil {
-		numbered := slices.ContainsFunc(data, func(d openai.Embedding) bool { return d.Index != data[0].Index })
-		if numbered {
-			return nil, fmt.Errorf("the vectors are numbered wrongly")
-		}
-		for _, d := range data {
-			out = append(out, d.Embedding)
+		if out[d.Index] = d.Embedding; d.Embedding == nil {
+			out[d.Index] = []float32{}
 		}
 	}
 	for i, v := range out {

@@ -97,7 +97,7 @@ type Answer struct {
 type Spent struct {
 	Calls  int   // requests that were sent, tries included
 	Tokens int64 // that the endpoint counted
-	Told   bool  // it did; else Tokens is 0
+	Told   bool  // it did, and it can be so; else Tokens is 0
 }
 
 // New looks the options over. Nothing is sent. ErrOptions.
@@ -210,6 +210,16 @@ func (c *Client) asks() int {
 	return UsualDims
 }
 
+// mostTokens is how many tokens texts can have: one a byte, and what models put
+// around each. An endpoint that counts more counts something else.
+func mostTokens(texts []string) int {
+	n := 0
+	for _, t := range texts {
+		n += len(t) + 64
+	}
+	return n
+}
+
 func (c *Client) ask(ctx context.Context, texts []string, dims int) (a Answer, err error) {
 	res, err := c.api.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
 		Input: texts, Model: openai.EmbeddingModel(c.opt.Model), Dimensions: dims, EncodingFormat: openai.EmbeddingEncodingFormatFloat,
@@ -217,10 +227,11 @@ func (c *Client) ask(ctx context.Context, texts []string, dims int) (a Answer, e
 	if err != nil {
 		return a, c.kind(ctx, err, texts)
 	}
-	if n := max(res.Usage.PromptTokens, res.Usage.TotalTokens); n > 0 {
+	sent, _ := ctx.Value(countKey{}).(*count)
+	if n := max(res.Usage.PromptTokens, res.Usage.TotalTokens); n > 0 && n <= mostTokens(texts) {
 		a.Spent.Tokens, a.Spent.Told = int64(n), true
 	}
-	if a.Vectors, err = vectors(res.Data, len(texts)); err != nil {
+	if a.Vectors, err = vectors(res.Data, len(texts), sent.body); err != nil {
 		return a, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	got := len(a.Vectors[0])

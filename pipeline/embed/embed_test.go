@@ -174,11 +174,11 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 		}, ErrRequest, "", 2},
 		"500 on and on":   {func(w http.ResponseWriter, _ asked) { http.Error(w, "oops", 500) }, ErrUnavailable, "500", 4},
 		"429 for an hour": {func(w http.ResponseWriter, _ asked) { w.Header().Set("Retry-After", "3600"); w.WriteHeader(429) }, ErrUnavailable, "1h0m0s", 1},
-		"hang":            {func(http.ResponseWriter, asked) { time.Sleep(700 * time.Millisecond) }, ErrUnavailable, "deadline", 4},
-		"drip":            {drip, ErrUnavailable, "deadline", 4},
+		"hang":            {func(http.ResponseWriter, asked) { time.Sleep(700 * time.Millisecond) }, ErrUnavailable, "did not answer within 500ms", 4},
+		"drip":            {drip, ErrUnavailable, "did not answer within 500ms", 4},
 		"wrong count":     {func(w http.ResponseWriter, _ asked) { give(w, 2, 8, good) }, ErrAnswer, "2 vectors came for 3", 1},
 		"no vectors":      {func(w http.ResponseWriter, _ asked) { _, _ = io.WriteString(w, "{}") }, ErrAnswer, "0 vectors", 1},
-		"page":            {func(w http.ResponseWriter, _ asked) { _, _ = io.WriteString(w, "<html>log in</html>") }, ErrAnswer, "", 1},
+		"page":            {func(w http.ResponseWriter, _ asked) { _, _ = io.WriteString(w, "<html>log in</html>") }, ErrAnswer, "not the JSON", 1},
 		"nothing":         {func(http.ResponseWriter, asked) {}, ErrAnswer, "", 1},
 		"NaN": {func(w http.ResponseWriter, _ asked) {
 			_, _ = io.WriteString(w, `{"data":[{"embedding":[NaN]},{"embedding":[1]},{"embedding":[1]}]}`)
@@ -192,7 +192,18 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 		"numbered wrongly": {func(w http.ResponseWriter, _ asked) {
 			_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,3]},{"index":2,"embedding":[1,2]}]}`)
 		}, ErrAnswer, "numbered", 1},
-		"50 MB": {endless, ErrAnswer, "longer than any answer", 1},
+		"numbered from 1": {func(w http.ResponseWriter, _ asked) {
+			_, _ = io.WriteString(w, `{"data":[{"index":1,"embedding":[1,2]},{"index":2,"embedding":[1,3]},{"index":3,"embedding":[1,2]}]}`)
+		}, ErrAnswer, "numbered", 1},
+		"all numbered alike": {func(w http.ResponseWriter, _ asked) {
+			_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[1,2]},{"index":0,"embedding":[1,3]},{"index":0,"embedding":[1,2]}]}`)
+		}, ErrAnswer, "numbered", 1},
+		"all out of range": {func(w http.ResponseWriter, _ asked) {
+			_, _ = io.WriteString(w, `{"data":[{"index":9,"embedding":[1,2]},{"index":9,"embedding":[1,3]},{"index":9,"embedding":[1,2]}]}`)
+		}, ErrAnswer, "numbered", 1},
+		"other JSON": {func(w http.ResponseWriter, _ asked) { _, _ = io.WriteString(w, `{"data":{"index":0}}`) }, ErrAnswer, "not the JSON", 1},
+		"cut off":    {func(w http.ResponseWriter, _ asked) { panic(http.ErrAbortHandler) }, ErrUnavailable, "closed the connection", 4},
+		"50 MB":      {endless, ErrAnswer, "longer than any answer", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +218,11 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 			}
 			if s := err.Error(); strings.Contains(s, key) || strings.Contains(s, "nobody else") || !strings.Contains(s, tt.says) {
 				t.Errorf("says %q, want %q in it", s, tt.says)
+			}
+			for _, raw := range []string{"json:", "Go ", "EOF", "RoundTrip", "context "} {
+				if strings.Contains(err.Error(), raw) {
+					t.Errorf("says %q, in Go's words", err)
+				}
 			}
 			if w, ok := errors.AsType[*WaitError](err); ok != (name == "429 for an hour") || ok && w.For != time.Hour {
 				t.Errorf("wait %v, %t", w, ok)
@@ -364,5 +380,45 @@ func TestProviders(t *testing.T) {
 	opt.AllowRemote = true
 	if c, err := New(opt); err != nil || c.Batch() != 10 || c.Model() != "text-embedding-v3" || c.Host() != "dashscope.aliyuncs.com" {
 		t.Error(err)
+	}
+}
+
+// Who doesn't number vectors gives them in the order asked.
+func TestVectorsWithoutNumbersAreInOrder(t *testing.T) {
+	opt, _ := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"data":[{"embedding":[1,0]},{"embedding":[0,1]}]}`)
+	})
+	c, _ := open(t, opt)
+	a, err := c.Embed(t.Context(), []string{"a", "b"})
+	if err != nil || a.Vectors[0][0] != 1 || a.Vectors[1][1] != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// A count that no text of that length can have is none.
+func TestCountsOfTokensAreBounded(t *testing.T) {
+	for tokens, told := range map[string]bool{"7": true, "1000000000000000": false, "9000": false, "-5": false} {
+		opt, _ := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":`+tokens+`}}`)
+		})
+		c, _ := open(t, opt)
+		a, err := c.Embed(t.Context(), []string{"some words"})
+		if err != nil || a.Spent.Told != told || !told && a.Spent.Tokens != 0 {
+			t.Errorf("%s: %+v, %v", tokens, a.Spent, err)
+		}
+	}
+}
+
+// Who gives up between tries gives no response along.
+func TestGivingUpBetweenTriesGivesAnErrorAlone(t *testing.T) {
+	opt, _ := serve(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+	c, _ := open(t, opt)
+	c.wire.wait = func(context.Context, time.Duration) error { return context.Canceled }
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, opt.BaseURL, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := c.wire.RoundTrip(req); res != nil || !errors.Is(err, context.Canceled) { //nolint:bodyclose // there is none
+		t.Errorf("got %v, %v", res, err)
 	}
 }

@@ -79,6 +79,7 @@ type count struct {
 	n    int
 	most int           // 0: as many as the options say
 	wait time.Duration // that the last answer asked for
+	body []byte        // of the last answer that is a success
 }
 
 func (c *count) full() bool { return c.most > 0 && c.n >= c.most }
@@ -130,7 +131,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return res, err
 		}
 		if err := t.wait(ctx, wait); err != nil {
-			return res, errors.Join(err, context.Cause(ctx))
+			return nil, errors.Join(err, context.Cause(ctx)) // with a response it would be logged by net/http
 		}
 	}
 }
@@ -164,6 +165,9 @@ func (t *transport) once(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
+	if sent, ok := req.Context().Value(countKey{}).(*count); ok && res.StatusCode == http.StatusOK {
+		sent.body = body
+	}
 	return res, nil
 }
 
@@ -238,12 +242,14 @@ func (c *Client) kind(ctx context.Context, err error, texts []string) error {
 	if status == 0 {
 		sent, ok := errors.AsType[*url.Error](err)
 		switch {
-		case !ok || errors.Is(err, errLong): // it came, and can't be read
-			return fmt.Errorf("%w: %w", ErrAnswer, err)
+		case errors.Is(err, errLong):
+			return fmt.Errorf("%w: %w", ErrAnswer, errLong)
+		case !ok: // it came, and can't be read
+			return fmt.Errorf("%w: it is not the JSON of an answer with embeddings; see that the base URL is of an endpoint that speaks as OpenAI's", ErrAnswer)
 		case errors.Is(err, errMoved) || errors.Is(err, errOutside):
 			return fmt.Errorf("%w: %w", ErrRefused, sent.Err)
 		}
-		return fmt.Errorf("%w: %w", ErrUnavailable, sent.Err)
+		return fmt.Errorf("%w: %w", ErrUnavailable, c.plain(sent.Err))
 	}
 	said := fmt.Sprintf("status %d", status)
 	if text = c.reason(text, texts); text != "" {
@@ -259,6 +265,17 @@ func (c *Client) kind(ctx context.Context, err error, texts []string) error {
 		return fmt.Errorf("%w: %s", ErrRequest, said)
 	}
 	return fmt.Errorf("%w: %s", ErrRefused, said)
+}
+
+// plain words what people would read as something of Go's.
+func (c *Client) plain(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("it did not answer within %v", c.opt.Timeout)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it closed the connection before its answer was whole")
+	}
+	return err
 }
 
 // echo is how many bytes of a text, said back by an endpoint, give it away.
