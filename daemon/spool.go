@@ -65,12 +65,12 @@ func (e *engine) drainSpool(ctx context.Context, filled bool) (threads []string,
 	waiting, err := spool.Waiting(dir)
 	if err != nil {
 		e.troubles.set(e.log, spoolTrouble, "summaries that agents wrote can't be taken in: "+err.Error())
-		return nil, nil
+		return nil, nil //nolint:nilerr // told, and tried again
 	}
 	stays := ""
 	for _, f := range waiting {
 		if ctx.Err() != nil {
-			return threads, nil
+			return threads, nil //nolint:nilerr // told to stop: what waits is taken in at the next start
 		}
 		s, err := spool.Read(dir, f.Name)
 		if err == nil {
@@ -80,7 +80,7 @@ func (e *engine) drainSpool(ctx context.Context, filled bool) (threads []string,
 			err = e.gate.through(ctx, func() error { return e.pipe.SaveSummary(ctx, s) })
 		}
 		if ctx.Err() != nil {
-			return threads, nil // it may not have been saved
+			return threads, nil //nolint:nilerr // told to stop: it may not have been saved, and stays
 		}
 		early := errors.Is(err, store.ErrNotFound) || errors.Is(err, pipeline.ErrThrough)
 		switch {

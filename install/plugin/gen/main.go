@@ -74,7 +74,8 @@ type shownTool struct {
 	Description string `json:"description"`
 }
 
-// readTools reads the tools that the server's own test compares it with.
+// readTools reads the tools that the server's own test compares it with, but for
+// one that writes: it is offered by settings alone.
 func readTools(dir string) ([]shownTool, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(paths) == 0 {
@@ -87,11 +88,18 @@ func readTools(dir string) ([]shownTool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a tool: %w", err)
 		}
-		var t shownTool
+		var t struct {
+			shownTool
+			Annotations struct {
+				ReadOnly bool `json:"readOnlyHint"`
+			} `json:"annotations"`
+		}
 		if err := json.Unmarshal(b, &t); err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		out = append(out, t)
+		if t.Annotations.ReadOnly {
+			out = append(out, t.shownTool)
+		}
 	}
 	return out, nil
 }
