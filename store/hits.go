@@ -45,7 +45,10 @@ type Figure struct {
 }
 
 // Stretch is a run of items of one rollout: those behind After up to Last.
-type Stretch struct{ Row, After, Last int64 }
+type Stretch struct {
+	Row, After, Last int64
+	Newest           time.Time // when its thread was written to last; zero: not known
+}
 
 // lookBack is how many items a tool's result stands behind its call at most,
 // to be found by the tool's name.
@@ -340,7 +343,7 @@ func (db *DB) Host(ctx context.Context, id string) (transcript.Thread, error) {
 // stretch of all its items, those of the newest threads first; at most limit.
 func (db *DB) Rollouts(ctx context.Context, sc Scope, limit int) ([]Stretch, error) {
 	cond, args := sc.threads()
-	query := "SELECT r.id, r.last_seq FROM thread t CROSS JOIN rollout r ON r.thread_id=t.thread_id WHERE " + cond + " ORDER BY t.updated_ns DESC, r.id DESC LIMIT ?" //nolint:gosec // conditions of ours
+	query := "SELECT r.id, r.last_seq, t.updated_ns FROM thread t CROSS JOIN rollout r ON r.thread_id=t.thread_id WHERE " + cond + " ORDER BY t.updated_ns DESC, r.id DESC LIMIT ?" //nolint:gosec // conditions of ours
 	rows, err := db.read.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {
 		return nil, db.wrap("list rollouts", err)
@@ -349,9 +352,11 @@ func (db *DB) Rollouts(ctx context.Context, sc Scope, limit int) ([]Stretch, err
 	var out []Stretch
 	for rows.Next() {
 		var s Stretch
-		if err := rows.Scan(&s.Row, &s.Last); err != nil {
+		var ns int64
+		if err := rows.Scan(&s.Row, &s.Last, &ns); err != nil {
 			return nil, db.wrap("list rollouts", err)
 		}
+		s.Newest = at(ns)
 		out = append(out, s)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
@@ -373,10 +378,13 @@ func (db *DB) Rollouts(ctx context.Context, sc Scope, limit int) ([]Stretch, err
 	return out, nil
 }
 
-// Recent gives the newest items of a stretch within the scope, newest first: at
-// most limit.
-func (db *DB) Recent(ctx context.Context, sc Scope, s Stretch, limit int) ([]transcript.Message, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT id FROM item WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?", itemID(s.Row, s.After+1), itemID(s.Row, s.Last), limit)
+// Latest gives the ids of the newest items of a stretch, newest first, at most
+// limit. Only what the scope says of items holds of them: what it says of threads
+// is for Figures to tell.
+func (db *DB) Latest(ctx context.Context, sc Scope, s Stretch, limit int) ([]int64, error) {
+	of, args := sc.items()
+	query := "SELECT i.id FROM item i WHERE i.id BETWEEN ? AND ? AND " + of + " ORDER BY i.id DESC LIMIT ?" //nolint:gosec // conditions of ours
+	rows, err := db.read.QueryContext(ctx, query, join([]any{itemID(s.Row, s.After+1), itemID(s.Row, s.Last)}, args, []any{limit})...)
 	if err != nil {
 		return nil, db.wrap("read recent items", err)
 	}
@@ -389,8 +397,15 @@ func (db *DB) Recent(ctx context.Context, sc Scope, s Stretch, limit int) ([]tra
 		}
 		ids = append(ids, id)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, db.wrap("read recent items", err)
+	return ids, db.wrap("read recent items", rows.Err())
+}
+
+// Recent gives the newest items of a stretch within the scope, newest first: at
+// most limit.
+func (db *DB) Recent(ctx context.Context, sc Scope, s Stretch, limit int) ([]transcript.Message, error) {
+	ids, err := db.Latest(ctx, sc, s, limit)
+	if err != nil {
+		return nil, err
 	}
 	return db.ItemsWithin(ctx, sc, ids)
 }

@@ -60,8 +60,8 @@ type Found struct {
 }
 
 // Find answers a question. No text of a user's makes it fail: an error is the
-// cache's or the index's. Some hundred hits can be had of one question, however
-// many there are.
+// cache's or the index's. Of a question of filters alone all hits can be had,
+// newest first.
 func (x *Index) Find(ctx context.Context, db *store.DB, r Request) (Found, error) {
 	return x.find(ctx, db, r, nil)
 }
@@ -89,7 +89,7 @@ func (x *Index) find(ctx context.Context, db *store.DB, r Request, meaning []int
 	if err != nil {
 		return Found{}, fmt.Errorf("search: %w", err)
 	}
-	return s.page(ctx, ranked)
+	return s.answer(ctx, ranked)
 }
 
 // Scan answers a question without an index: what is newest is looked through as
@@ -103,7 +103,7 @@ func Scan(ctx context.Context, db *store.DB, r Request) (Found, error) {
 	if err != nil {
 		return Found{}, fmt.Errorf("search: %w", err)
 	}
-	return s.page(ctx, ranked)
+	return s.answer(ctx, ranked)
 }
 
 // finder is one question being answered.
@@ -114,6 +114,7 @@ type finder struct {
 	m     matcher
 	sc    store.Scope
 	none  bool   // the filters leave nothing
+	alone bool   // there is nothing but filters
 	ask   *asker // nil: there is no index
 	texts map[int64]transcript.Message
 
@@ -168,7 +169,7 @@ func (s *finder) narrow() bool {
 	return sc.Within != "" || sc.Workspace != "" || len(sc.Named)+len(sc.Threads)+len(sc.Models)+len(sc.Rollouts) > 0 || !sc.Since.IsZero()
 }
 
-// rank gives what answers, best first.
+// rank gives what answers, best first; nothing if newest is to tell.
 func (s *finder) rank(ctx context.Context, meaning []int64) ([]*candidate, error) {
 	if s.none {
 		return nil, nil
@@ -183,6 +184,10 @@ func (s *finder) rank(ctx context.Context, meaning []int64) ([]*candidate, error
 	if err != nil || s.none {
 		return nil, err
 	}
+	s.alone = len(s.m.clauses) == 0
+	if s.alone && len(s.q.filter.paths) == 0 {
+		return nil, nil
+	}
 	unread, err := s.unread(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -194,8 +199,8 @@ func (s *finder) rank(ctx context.Context, meaning []int64) ([]*candidate, error
 		s.sc.Rollouts = rows
 		unread = slices.DeleteFunc(unread, func(m transcript.Message) bool { return !slices.Contains(rows, m.ID>>32) })
 	}
-	if len(s.m.clauses) == 0 {
-		return s.newest(ctx, rows)
+	if s.alone {
+		return nil, nil
 	}
 	t := newTable(&s.m)
 	if s.ask != nil {
@@ -336,48 +341,6 @@ func (s *finder) figures(ctx context.Context, ids ...[]int64) (map[int64]*store.
 	return out, nil
 }
 
-// newest answers a question of filters alone.
-func (s *finder) newest(ctx context.Context, rows []int64) ([]*candidate, error) {
-	if rows == nil {
-		all, err := s.db.Rollouts(ctx, s.sc, pool)
-		if err != nil {
-			return nil, err
-		}
-		for _, st := range all {
-			rows = append(rows, st.Row)
-		}
-	}
-	var out []*candidate
-	for _, row := range rows {
-		ms, err := s.db.Recent(ctx, s.sc, store.Stretch{Row: row, Last: 1<<32 - 1}, loadBatch)
-		if err != nil {
-			return nil, err
-		}
-		ids := make([]int64, len(ms))
-		for i := range ms {
-			ids[i] = ms[i].ID
-			s.texts[ids[i]] = ms[i]
-		}
-		fs, err := s.figures(ctx, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			if f := fs[id]; f != nil && f.Role != transcript.RoleReasoning {
-				out = append(out, &candidate{Figure: f, lists: listRecency})
-			}
-		}
-		if len(out) >= pool {
-			break
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *candidate) int { return b.Time.Compare(a.Time) })
-	for i, c := range out {
-		c.score = 1 / float64(fusionK+i)
-	}
-	return out, nil
-}
-
 // load reads the texts of candidates that aren't read yet.
 func (s *finder) load(ctx context.Context, list []*candidate) error {
 	var ids []int64
@@ -399,7 +362,15 @@ func (s *finder) load(ctx context.Context, list []*candidate) error {
 	return nil
 }
 
-// page picks the hits that are asked for.
+// answer gives the hits that are asked for.
+func (s *finder) answer(ctx context.Context, ranked []*candidate) (Found, error) {
+	if s.alone && !s.none {
+		return s.newest(ctx)
+	}
+	return s.page(ctx, ranked)
+}
+
+// page picks the hits that are asked for of those that words found.
 func (s *finder) page(ctx context.Context, ranked []*candidate) (Found, error) {
 	found := Found{Notes: s.q.notes, Behind: s.behind}
 	p := picker{s: s, left: ranked, taken: map[string]int{}}

@@ -69,7 +69,9 @@ func newMatcher(q *question) matcher {
 			m.never = append(m.never, asText(t.text))
 			continue
 		}
-		m.without = append(m.without, all...)
+		for i := range all {
+			m.without = append(m.without, all[i].strict())
+		}
 	}
 	m.clauses, m.all = unique(m.clauses), unique(m.all)
 	m.unstop()
@@ -218,6 +220,15 @@ func quote(b *strings.Builder, w string) {
 	b.WriteByte('"')
 	b.WriteString(strings.ReplaceAll(w, `"`, `""`))
 	b.WriteByte('"')
+}
+
+// strict is the clause as an expression that isn't wide takes it.
+func (c *clause) strict() clause {
+	out := clause{parts: c.parts, whole: c.whole, begin: c.begin && c.wide, wide: c.wide}
+	if c.whole != "" && !c.wide {
+		out.parts, out.whole = []string{c.whole}, ""
+	}
+	return out
 }
 
 // allExpression asks for the items that hold everything.

@@ -83,7 +83,7 @@ func (s *finder) gaps(ctx context.Context, rows []int64) (map[int64]store.Stretc
 func (t *table) scan(m *matcher, items []transcript.Message) {
 	var h holder
 	for i := range items {
-		if h.read(&items[i]) && !slices.ContainsFunc(m.without, func(c clause) bool { return h.has(&c) }) {
+		if h.read(&items[i]) && !h.excluded(m) {
 			t.look(m, items[i].ID, h.has)
 		}
 	}
@@ -193,6 +193,11 @@ func (h *holder) cut(text string) {
 	h.s.reset()
 	h.s.add(text)
 	h.text = " " + string(h.s.out)
+}
+
+// excluded tells whether the item has a word that the question excludes.
+func (h *holder) excluded(m *matcher) bool {
+	return slices.ContainsFunc(m.without, func(c clause) bool { return h.has(&c) })
 }
 
 func (h *holder) has(c *clause) bool {

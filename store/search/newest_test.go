@@ -1,0 +1,96 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
+)
+
+// ways are those to answer a question: what holds of one holds of the other.
+func ways(x *Index) map[string]func(context.Context, *store.DB, Request) (Found, error) {
+	return map[string]func(context.Context, *store.DB, Request) (Found, error){"index": x.Find, "scan": Scan}
+}
+
+func TestFiltersAloneLeaveOutWhatIsExcluded(t *testing.T) {
+	db := openCache(t)
+	x := indexOf(t, db,
+		in(1, "/home/beta", 26, user("a zebra crosses"), user("nothing here"), call("exec_command", `{"cmd":"feed zebra"}`, "c1"), output("it ate", "c1")),
+		in(2, "/home/beta", 27, user("登录失败"), user("on the Zebra-crossing"), user("a quiet zebras day")),
+	)
+	for q, want := range map[string][]string{
+		"role:user -zebra":                   {"2:a quiet zebras day", "2:登录失败", "1:nothing here"},
+		`role:user -"zebra crosses"`:         {"2:a quiet zebras day", "2:on the Zebra-crossing", "2:登录失败", "1:nothing here"},
+		"role:user -zebra*":                  {"2:登录失败", "1:nothing here"},
+		"workspace:beta -zebra since:2w":     {"2:a quiet zebras day", "2:登录失败", "1:it ate", "1:nothing here"},
+		"tool:exec_command -zebra":           {"1:it ate"},
+		"-登录 role:user -zebra":               {"2:a quiet zebras day", "1:nothing here"},
+		"session:" + threadID(1) + " -zebra": {"1:it ate", "1:nothing here"},
+	} {
+		for how, find := range ways(x) {
+			found, err := find(t.Context(), db, Request{Query: q, Now: collectionNow})
+			if err != nil {
+				t.Fatal(q, err)
+			}
+			if got := texts(found); !slices.Equal(got, want) {
+				t.Errorf("%s: %q finds %q, want %q", how, q, got, want)
+			}
+		}
+	}
+}
+
+// Who asks by filters alone can page through all there is, newest first, and
+// needs no index for it.
+func TestFiltersAloneGiveAll(t *testing.T) {
+	db := openCache(t)
+	var bs []*store.Batch
+	for n := 1; n <= 4; n++ {
+		var items []transcript.Item
+		for i := range 200 {
+			items = append(items, user(fmt.Sprintf("question %d", i)), answer("the answer "+strings.Repeat("x", 30_000)))
+		}
+		bs = append(bs, in(n, "/w", 2*n, items...))
+	}
+	bs = append(bs, in(9, "/other", 5, user("elsewhere")))
+	x := indexOf(t, db, bs...)
+	for q, want := range map[string]int{
+		"workspace:w role:user":                  800,
+		"workspace:w":                            1600,
+		"role:user":                              801,
+		"role:user session:" + threadID(2):       200,
+		"role:assistant since:2026-11-04 -quest": 600,
+		"path:other":                             1,
+	} {
+		for how, find := range ways(x) {
+			var got []string
+			var last transcript.Message
+			seen := map[int64]bool{}
+			for more := true; more; {
+				found, err := find(t.Context(), db, Request{Query: q, Limit: 300, Offset: len(got), Now: collectionNow})
+				if err != nil {
+					t.Fatal(q, err)
+				}
+				if len(found.Notes) > 0 || found.Behind > 0 && q != "path:other" {
+					t.Fatalf("%s: %q: notes %q, %d behind", how, q, found.Notes, found.Behind)
+				}
+				for _, h := range found.Hits {
+					if seen[h.Message.ID] || last.ID != 0 && h.Message.Time.After(last.Time) {
+						t.Fatalf("%s: %q: %s of %v after %v", how, q, h.Message.Ref, h.Message.Time, last.Time)
+					}
+					seen[h.Message.ID], last = true, h.Message
+				}
+				got = append(got, texts(found)...)
+				if more = found.More; more && len(found.Hits) != 300 {
+					t.Fatalf("%s: %q: a page of %d", how, q, len(found.Hits))
+				}
+			}
+			if len(got) != want {
+				t.Errorf("%s: %q finds %d, want %d", how, q, len(got), want)
+			}
+		}
+	}
+}
