@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,8 +72,10 @@ func (p *Pipeline) Search(ctx context.Context, x *search.Index, r search.Request
 		}
 		if round == 1 {
 			out.Behind = found.Behind
-			for _, n := range found.Notes {
-				out.Notes = append(out.Notes, RedactText(n))
+		}
+		for _, n := range found.Notes {
+			if n = RedactText(n); !slices.Contains(out.Notes, n) {
+				out.Notes = append(out.Notes, n)
 			}
 		}
 		for i := range found.Hits {

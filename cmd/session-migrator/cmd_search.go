@@ -24,7 +24,7 @@ const (
 	// searchIndexing bounds what a search spends on the index first. What the
 	// index lacks after that is looked through without it.
 	searchIndexing = 5 * time.Second
-	maxHits        = 300 // more than that are not ranked
+	maxHits        = 300 // more than that are not ranked of a question with words
 )
 
 type searchFlags struct {
@@ -124,7 +124,7 @@ func runSearch(ctx context.Context, a *app, query string, f searchFlags) error {
 	if a.flags.json {
 		return a.printJSON(foundJSON(found))
 	}
-	return a.printHits(found)
+	return a.printHits(found, f.limit)
 }
 
 // search asks the index, or the cache alone where there is none that can be read.
@@ -157,7 +157,7 @@ func foundJSON(found pipeline.SearchResult) searchJSON {
 
 // printHits prints each hit on a line, those of a session that follow each other
 // under its name.
-func (a *app) printHits(found pipeline.SearchResult) error {
+func (a *app) printHits(found pipeline.SearchResult, limit int) error {
 	now := a.now()
 	var b bytes.Buffer
 	for i, h := range found.Hits {
@@ -185,8 +185,11 @@ func (a *app) printHits(found pipeline.SearchResult) error {
 	if found.Behind > 0 {
 		a.warn("%s could not be looked through yet", plural(found.Behind, "message"))
 	}
-	if found.Next > 0 {
+	switch {
+	case found.Next > 0 && limit < maxHits:
 		put(a.err, "there is more; a greater --limit shows it\n")
+	case found.Next > 0:
+		put(a.err, "there is more; --session, --workspace, --since or more words narrow it down\n")
 	}
 	return err
 }

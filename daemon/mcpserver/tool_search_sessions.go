@@ -100,16 +100,19 @@ func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
 			Turn: f.Turn, Time: stamp(f.Time), Snippet: f.Snippet, TakenBack: f.Dead,
 		})
 	}
-	if found.Next > 0 && found.Next <= maxHitOffset {
-		cur.Offset = found.Next
-		out.Next = encodeCursor(cur)
-	}
 	var notes []string
+	switch {
+	case found.Next > maxHitOffset:
+		notes = append(notes, "There is more, but no search goes further than this: narrow it down by session, workspace, since or more words.")
+	case found.Next > 0:
+		next := cur
+		next.Offset = found.Next
+		out.Next = encodeCursor(next)
+	case len(out.Hits) == 0 && cur.Offset == 0:
+		notes = append(notes, s.nothingFound(cur))
+	}
 	for _, n := range found.Notes {
 		notes = append(notes, strings.TrimSuffix(n, ".")+".")
-	}
-	if len(out.Hits) == 0 && cur.Offset == 0 {
-		notes = append(notes, s.nothingFound(cur))
 	}
 	if found.Behind > 0 {
 		notes = append(notes, grouped(found.Behind)+" messages could not be looked through yet: ask again in a minute.")

@@ -14,15 +14,19 @@ import (
 
 const (
 	defaultLimit = 10
-	// pool is how many items are ranked: nobody turns more pages than these fill.
+	// pool is how many items are ranked with care.
 	pool = 150
+	// poolRest is how many are looked at that follow behind those.
+	poolRest = 600
+	// mostHits is how many hits can be had of a question that has words.
+	mostHits = 300
 	// poolMost is how many are looked at where filters leave few.
 	poolMost = 6000
 	// poolFew is how many are few.
 	poolFew = 60
 	// loadBatch is how many texts are read at a time, loadMost how many for one
 	// answer.
-	loadBatch, loadMost = 32, 400
+	loadBatch, loadMost = 32, 800
 	// maxRollouts is how many rollouts a filter names to the index.
 	maxRollouts = 100_000
 )
@@ -61,7 +65,8 @@ type Found struct {
 
 // Find answers a question. No text of a user's makes it fail: an error is the
 // cache's or the index's. Of a question of filters alone all hits can be had,
-// newest first.
+// newest first, of one that has words the best 300; that there are more is noted
+// behind the last.
 func (x *Index) Find(ctx context.Context, db *store.DB, r Request) (Found, error) {
 	return x.find(ctx, db, r, nil)
 }
@@ -115,6 +120,7 @@ type finder struct {
 	sc    store.Scope
 	none  bool   // the filters leave nothing
 	alone bool   // there is nothing but filters
+	cut   bool   // more match than are ranked
 	ask   *asker // nil: there is no index
 	texts map[int64]transcript.Message
 
@@ -254,6 +260,7 @@ func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error
 			return err
 		}
 		t.require(must)
+		t.cut = len(must) >= postingsMost
 	}
 	most := postingsMost
 	if len(s.m.clauses) > manyClauses {
@@ -313,14 +320,23 @@ func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error
 // lists ranks what is in the table.
 func (s *finder) lists(ctx context.Context, t *table, meaning []int64) (*lists, error) {
 	for size := pool + pool/3; ; size *= 10 {
-		ids := t.best(size)
+		ids, more := t.best(size + poolRest)
+		head := ids[:min(size, len(ids))]
 		figures, err := s.figures(ctx, ids, meaning)
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) < size || len(figures)-len(meaning) >= poolFew || size >= poolMost {
-			l := &lists{meaning: meaning, figures: figures}
-			l.any, l.all = t.rank(ids, figures)
+		known := make(map[int64]*store.Figure, len(head)+len(meaning))
+		for _, id := range slices.Concat(head, meaning) {
+			if f := figures[id]; f != nil {
+				known[id] = f
+			}
+		}
+		if len(ids) <= size || len(known)-len(meaning) >= poolFew || size >= poolMost {
+			s.cut = more
+			l := &lists{meaning: meaning, figures: figures, known: known}
+			l.any, l.all, l.rest = t.rank(head, figures)
+			l.rest = append(l.rest, ids[len(head):]...)
 			return l, nil
 		}
 	}
@@ -380,7 +396,15 @@ func (s *finder) page(ctx context.Context, ranked []*candidate) (Found, error) {
 		if err != nil {
 			return Found{}, fmt.Errorf("search: %w", err)
 		}
-		if c == nil {
+		if c == nil || n >= mostHits {
+			switch {
+			case c == nil && !s.cut && !p.cut:
+			case n == 0:
+				s.q.note("only some of what has these words could be looked into; more words, role:, tool:, since: or session: narrow it down")
+			default:
+				s.q.note("more may match: these are the best %d; more words, role:, tool:, since: or session: narrow it down", n)
+			}
+			found.Notes = s.q.notes
 			return found, nil
 		}
 		if n < s.r.Offset {

@@ -94,3 +94,46 @@ func TestFiltersAloneGiveAll(t *testing.T) {
 		}
 	}
 }
+
+// What is not given of a question with words is told of: no page ends as if it
+// were the last of all.
+func TestWordsGiveAsManyAsPromised(t *testing.T) {
+	db := openCache(t)
+	var bs []*store.Batch
+	for n := 1; n <= 6; n++ {
+		var items []transcript.Item
+		for i := range 400 {
+			items = append(items, user(fmt.Sprintf("question %d", i)), answer(fmt.Sprintf("the answer of %d to %d", n, i)))
+		}
+		bs = append(bs, in(n, "/w", 2*n, items...))
+	}
+	x := indexOf(t, db, bs...)
+	for q, want := range map[string]struct {
+		hits int
+		cut  bool
+	}{
+		"answer":                             {300, true},
+		"answer session:" + threadID(2):      {300, true},
+		`"the answer"`:                       {300, true},
+		"answer -question role:tool":         {0, false},
+		`"the answer of 3 to 77"`:            {1, false},
+		"question 77 session:" + threadID(3): {300, true},
+	} {
+		for how, find := range ways(x) {
+			var got []string
+			var found Found
+			var err error
+			for more := true; more; more = found.More {
+				if found, err = find(t.Context(), db, Request{Query: q, Limit: 70, Offset: len(got), Now: collectionNow}); err != nil {
+					t.Fatal(q, err)
+				}
+				got = append(got, texts(found)...)
+			}
+			told := slices.ContainsFunc(found.Notes, func(n string) bool { return strings.Contains(n, "more may match") })
+			slices.Sort(got)
+			if len(got) != want.hits || len(slices.Compact(got)) != want.hits || told != want.cut {
+				t.Errorf("%s: %q gives %d hits, want %d; notes %q", how, q, len(got), want.hits, found.Notes)
+			}
+		}
+	}
+}

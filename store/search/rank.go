@@ -52,7 +52,9 @@ func (l listSet) names() (out []string) {
 // lists are the lists to be fused, as ids, best first.
 type lists struct {
 	all, any, meaning []int64
+	rest              []int64 // follow behind
 	figures           map[int64]*store.Figure
+	known             map[int64]*store.Figure // but for those of the rest
 }
 
 // candidate is what may become a hit: an item, and others that say the same.
@@ -102,7 +104,7 @@ func (s *finder) fuse(ctx context.Context, l *lists) ([]*candidate, error) {
 			found = append(found, c)
 		}
 	}
-	s.priors(found, l.figures)
+	s.priors(found, l.known)
 	slices.SortFunc(found, func(a, b *candidate) int { return cmp.Or(cmp.Compare(b.prior, a.prior), cmp.Compare(b.ID, a.ID)) })
 	add(found, listRecency, weightRecency)
 	for _, c := range found {
@@ -111,10 +113,27 @@ func (s *finder) fuse(ctx context.Context, l *lists) ([]*candidate, error) {
 		}
 	}
 	byScore(found)
+	found = behind(found, groups.of(l.rest))
 	if len(l.meaning) == 0 {
 		return found, nil
 	}
 	return s.withMeaning(ctx, found, groups.of(l.meaning))
+}
+
+// behind adds the candidates of rest that aren't in a sorted list, behind all of
+// it.
+func behind(list, rest []*candidate) []*candidate {
+	least := 1.0 / fusionK
+	if n := len(list); n > 0 {
+		least = list[n-1].score
+	}
+	for i, c := range rest {
+		if c.lists == 0 {
+			c.score, c.lists = least/float64(2+i), listWords
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 func byScore(list []*candidate) {
@@ -263,6 +282,7 @@ type picker struct {
 	left  []*candidate
 	taken map[string]int // hits by thread
 	read  int
+	cut   bool // texts were left unread
 }
 
 // next gives the next hit, with its text read if text is true; nil if there is
@@ -285,14 +305,15 @@ func (p *picker) next(ctx context.Context, text bool) (*candidate, error) {
 		c := p.left[best]
 		prove := len(p.s.m.phrases)+len(p.s.m.never) > 0
 		if _, ok := p.s.texts[c.ID]; (text || prove) && !ok {
-			if p.read >= loadMost {
+			if p.cut = p.read >= loadMost; p.cut {
 				return nil, nil
 			}
 			batch := append([]*candidate{c}, p.left[:min(p.s.batch(prove), len(p.left))]...)
-			p.read += len(batch)
+			had := len(p.s.texts)
 			if err := p.s.load(ctx, batch); err != nil {
 				return nil, err
 			}
+			p.read += max(1, len(p.s.texts)-had)
 		}
 		p.left = slices.Delete(p.left, best, best+1)
 		m, ok := p.s.texts[c.ID]

@@ -28,6 +28,7 @@ type table struct {
 	whole  map[int64]bool   // holds all that the question has
 	only   map[int64]bool   // nothing else answers; nil: everything may
 	some   int              // clauses that are not common
+	cut    bool             // more hold what must be than are known
 }
 
 func newTable(m *matcher) *table {
@@ -98,8 +99,9 @@ func sum(mask uint32, weights []float64) (w float64) {
 	return w
 }
 
-// best gives at most limit items that hold most, by what their words tell.
-func (t *table) best(limit int) []int64 {
+// best gives at most limit items that hold most, by what their words tell. more:
+// there are others.
+func (t *table) best(limit int) (ids []int64, more bool) {
 	weights := t.weights()
 	rare := uint32(0)
 	for k := range t.common {
@@ -113,13 +115,14 @@ func (t *table) best(limit int) []int64 {
 	}
 	byScore := func(a, b entry) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.id, a.id)) }
 	list := make([]entry, 0, 2*limit)
-	least := math.Inf(-1)
+	least, n := math.Inf(-1), 0
 	for id, mask := range t.held {
 		// What holds but common words is one of too many, unless nothing else is
 		// asked for.
 		if mask&rare == 0 && t.some > 0 && t.only == nil && !t.whole[id] {
 			continue
 		}
+		n++
 		e := entry{id, sum(mask, weights)}
 		if t.whole[id] {
 			e.score++
@@ -138,12 +141,12 @@ func (t *table) best(limit int) []int64 {
 	for i := range out {
 		out[i] = list[i].id
 	}
-	return out
+	return out, n > limit || t.cut || t.some == 0 && t.only == nil && slices.Contains(t.common, true)
 }
 
-// rank sorts those of ids that have figures: all of them by how well they
-// match, and of these the ones that hold everything.
-func (t *table) rank(ids []int64, figures map[int64]*store.Figure) (some, all []int64) {
+// rank sorts those of ids that have figures: the best of them by how well they
+// match, of these the ones that hold everything, and the rest.
+func (t *table) rank(ids []int64, figures map[int64]*store.Figure) (some, all, rest []int64) {
 	weights := t.weights()
 	scores := make(map[int64]float64, len(ids))
 	for _, id := range ids {
@@ -156,11 +159,11 @@ func (t *table) rank(ids []int64, figures map[int64]*store.Figure) (some, all []
 		some = append(some, id)
 	}
 	slices.SortFunc(some, func(a, b int64) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(b, a)) })
-	some = some[:min(pool, len(some))]
+	some, rest = some[:min(pool, len(some))], some[min(pool, len(some)):]
 	for _, id := range some {
 		if t.whole[id] {
 			all = append(all, id)
 		}
 	}
-	return some, all
+	return some, all, rest
 }
