@@ -58,7 +58,7 @@ func (i *indexJSON) print(line func(key, format string, args ...any)) {
 	case i.Problem != nil:
 		line("search", "%s can't be asked: %s", i.Path, clean(*i.Problem, false))
 	case i.none:
-		line("search", "no index yet at %s: searches look through the cache itself", i.Path)
+		line("search", "no index yet at %s: searches look through the newest messages only", i.Path)
 	case i.Behind > 0:
 		line("search", "%s, %s; %s not in it yet", plural(i.Items, "message"), size(i.Bytes), number(i.Behind))
 	default:
@@ -75,11 +75,11 @@ func (d *doctor) search(ctx context.Context, c config.Config, db *store.DB, info
 	}
 	switch i := indexOf(ctx, c, db); {
 	case i.Problem != nil && info.Running:
-		d.warn("search", "delete it: the daemon makes it anew ("+shellWord(i.Path)+")", "the search index can't be asked, searches look through the cache itself: %s", *i.Problem)
+		d.warn("search", "delete it: the daemon makes it anew ("+shellWord(i.Path)+")", "the search index can't be asked, searches look through the newest messages only: %s", *i.Problem)
 	case i.Problem != nil:
-		d.warn("search", fix, "the search index can't be asked, searches look through the cache itself: %s", *i.Problem)
+		d.warn("search", fix, "the search index can't be asked, searches look through the newest messages only: %s", *i.Problem)
 	case i.none:
-		d.warn("search", fix, "there is no search index yet: searches look through the cache itself")
+		d.warn("search", fix, "there is no search index yet: searches look through the newest messages only")
 	case i.Behind > 0:
 		d.warn("search", fix, "the search index lacks %s", plural(i.Behind, "message"))
 	default:

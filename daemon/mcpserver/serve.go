@@ -36,7 +36,7 @@ type Deps struct {
 	// OpenStore opens the cache for reading, when the first question needs it.
 	OpenStore func(context.Context) (*store.DB, error)
 	// SearchPath is where the search index lies, opened when the first search
-	// needs it; empty or nothing there: searches look through the cache itself.
+	// needs it; empty or nothing there: searches look through the newest of the cache.
 	SearchPath string
 	// Meaning adds to a question what search by meaning needs, within a moment,
 	// and says why it could not; nil: questions are answered by words only.

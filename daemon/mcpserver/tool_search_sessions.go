@@ -114,7 +114,7 @@ func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
 	for _, n := range found.Notes {
 		notes = append(notes, strings.TrimSuffix(n, ".")+".")
 	}
-	if found.Behind > 0 {
+	if found.Behind > 0 && x != nil {
 		notes = append(notes, grouped(found.Behind)+" messages could not be looked through yet: ask again in a minute.")
 	}
 	if r := s.rebuilding(ctx, h); r != "" {

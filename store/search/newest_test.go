@@ -137,3 +137,22 @@ func TestWordsGiveAsManyAsPromised(t *testing.T) {
 		}
 	}
 }
+
+// Without an index no answer looks like one of everything.
+func TestAScanSaysHowFarItWent(t *testing.T) {
+	db := openCache(t)
+	filler := strings.Repeat("nothing of that here ", 20_000)
+	old := in(1, "/w", 1, user("redis carts long ago"))
+	var items []transcript.Item
+	for i := range 50 {
+		items = append(items, answer(fmt.Sprint(filler, i)))
+	}
+	indexOf(t, db, old, in(2, "/w", 2, items...))
+	found, err := Scan(t.Context(), db, Request{Query: "redis carts", Now: collectionNow})
+	if err != nil || len(found.Hits) > 0 || found.Behind == 0 || len(found.Notes) != 1 || !strings.Contains(found.Notes[0], "only the newest 16 MB were searched") {
+		t.Errorf("%d hits, %d behind, notes %q, %v", len(found.Hits), found.Behind, found.Notes, err)
+	}
+	if found, err = Scan(t.Context(), db, Request{Query: "redis carts", Thread: threadID(1), Now: collectionNow}); err != nil || len(found.Hits) != 1 || len(found.Notes) > 0 {
+		t.Errorf("in a thread: %d hits, notes %q, %v", len(found.Hits), found.Notes, err)
+	}
+}

@@ -13,6 +13,8 @@ const (
 	// scanBytes is how much text that the index doesn't have is looked through for
 	// one question.
 	scanBytes = 4 << 20
+	// scanAlone is the same where there is no index at all.
+	scanAlone = 16 << 20
 	// scanItems is how many items are read at a time.
 	scanItems = 64
 	// pathItems is how many items that may name a path are looked at.
@@ -27,6 +29,9 @@ func (s *finder) unread(ctx context.Context, rows []int64) ([]transcript.Message
 		return nil, err
 	}
 	left := scanBytes
+	if s.ask == nil {
+		left = scanAlone
+	}
 	var out []transcript.Message
 	for _, row := range order {
 		g := gaps[row]
@@ -46,6 +51,9 @@ func (s *finder) unread(ctx context.Context, rows []int64) ([]transcript.Message
 			out = append(out, ms...)
 			g.Last = part.After
 		}
+	}
+	if s.behind > 0 && s.ask == nil {
+		s.q.note("there is no search index that can be asked, and without one only the newest %d MB were searched: %d older messages were not", scanAlone>>20, s.behind)
 	}
 	return out, nil
 }
