@@ -165,6 +165,9 @@ func newFinder(ctx context.Context, db *store.DB, r Request) (*finder, error) {
 		s.none = len(s.sc.Threads) > 0 && !slices.Contains(s.sc.Threads, r.Thread)
 		s.sc.Threads = []string{r.Thread}
 	}
+	if slices.Contains(f.roles, transcript.RoleReasoning) {
+		s.q.note("role:reasoning finds nothing: what models think is not searched")
+	}
 	s.m = newMatcher(&s.q)
 	return s, nil
 }
@@ -240,7 +243,7 @@ func (s *finder) rollouts(ctx context.Context) ([]int64, error) {
 	}
 	if len(rows) == 0 {
 		s.none = true
-		if f := &s.q.filter; len(f.workspaces)+len(f.models) > 0 {
+		if f := &s.q.filter; len(f.workspaces)+len(f.models) > 0 || s.r.Workspace != "" && s.r.Workspace != s.r.Within {
 			s.q.note("no session here is in the workspace, of the model and of the time that is asked for")
 		}
 	}

@@ -122,11 +122,28 @@ func TestWhatIsAskedIsFound(t *testing.T) {
 		"upload since:yesterdayish": "since:yesterdayish is no time that is understood (7d, 12h, 2026-11-01, or RFC 3339); it was searched for as text",
 		"upload session:nosuch":     "session:nosuch names no session here; it was searched for as text",
 		"?!":                        "the question has no words to look for",
+		"upload role:reasoning":     "role:reasoning finds nothing: what models think is not searched",
+		"role:reasoning":            "role:reasoning finds nothing: what models think is not searched",
 		"upload path:nosuch.go":     "no session here names the path nosuch.go",
 		"upload workspace:nosuch":   "no session here is in the workspace, of the model and of the time that is asked for",
 	} {
 		if got := find(t, x, db, Request{Query: q}).Notes; !slices.Contains(got, want) {
 			t.Errorf("%q is told of with %q, want %q", q, got, want)
+		}
+	}
+}
+
+func TestAWorkspaceWithoutSessionsIsToldOf(t *testing.T) {
+	db := openCache(t)
+	x := indexOf(t, db, in(1, "/w", 3, user("the upload fails")))
+	for _, q := range []string{"upload", "role:user"} {
+		for how, find := range ways(x) {
+			for w, want := range map[string]int{"/nowhere": 1, "/w": 0} {
+				found, err := find(t.Context(), db, Request{Query: q, Workspace: w, Now: collectionNow})
+				if err != nil || len(found.Notes) != want {
+					t.Errorf("%s: %q in %s: notes %q, %v", how, q, w, found.Notes, err)
+				}
+			}
 		}
 	}
 }

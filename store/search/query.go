@@ -302,7 +302,7 @@ func (f *filter) set(key, v string, now time.Time) (why string) {
 	case "role":
 		roles := rolesNamed(v)
 		if roles == nil {
-			return "is no role (user, assistant, tool, call, output, reasoning, agent, compaction)"
+			return "is no role (user, assistant, tool, call, output, agent, compaction)"
 		}
 		f.roles = append(f.roles, roles...)
 	case "since":
