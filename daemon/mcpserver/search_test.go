@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/session-migrator/session-migrator/daemon/mcpserver"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/search"
@@ -171,6 +173,50 @@ func TestSearchPagesNameEachHitOnce(t *testing.T) {
 			t.Errorf("%s came %d times", ref, n)
 		}
 	}
+}
+
+// A cursor goes on with its own question only.
+func TestSearchRefusesTheCursorOfAnotherQuestion(t *testing.T) {
+	r := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: projID, Start: at(3)})
+	for i := range 9 {
+		r.User(fmt.Sprintf("walrus number %d", i)).Assistant("yes").End()
+	}
+	c := legacy(t, newWorld(t, r).deps())
+	var got hits
+	c.data("search_sessions", `{"query":"walrus","limit":5,"since":"3650d"}`, &got)
+	cursor := `,"cursor":"` + got.Next + `"}`
+	for _, args := range []string{`{"query":"yes"`, `{"query":"walrus","session":"` + projID + `"`, `{"query":"walrus","workspace":"all"`, `{"query":"walrus","since":"30d"`} {
+		c.refused("search_sessions", args+cursor, "Start again without cursor")
+	}
+	for _, args := range []string{`{"query":"walrus"`, `{"query":"walrus","workspace":"/home/dana/proj/","since":"3650d"`} {
+		if c.data("search_sessions", args+cursor, &got); len(got.Hits) != 4 {
+			t.Errorf("%s: %d hits, want the last 4", args, len(got.Hits))
+		}
+	}
+}
+
+// What nobody has taken in is told of.
+func TestSearchTellsOfLinesItDidNotSearch(t *testing.T) {
+	r := rollouttest.New(rollouttest.Paginated, rollouttest.Options{ThreadID: projID, Start: at(3)}).User("one walrus").Assistant("two").End()
+	w := newWorld(t, r)
+	running := w.deps()
+	running.Status = func(context.Context) (mcpserver.DaemonStatus, error) {
+		return mcpserver.DaemonStatus{Running: true}, nil
+	}
+	c, live := legacy(t, w.deps()), legacy(t, running)
+	note := func(c *client, args string, want bool) {
+		t.Helper()
+		var got hits
+		if c.data("search_sessions", args, &got); strings.Contains(got.Note, "1 session has lines that were not searched: no daemon is running") != want {
+			t.Errorf("%s: note %q", args, got.Note)
+		}
+	}
+	note(c, `{"query":"narwhal"}`, false)
+	w.write(r.User("a narwhal").Assistant("four").End())
+	note(c, `{"query":"narwhal"}`, true)
+	note(c, `{"query":"walrus","session":"`+projID+`"}`, true)
+	note(c, `{"query":"narwhal","workspace":"/nowhere"}`, false)
+	note(live, `{"query":"narwhal"}`, false)
 }
 
 // Nothing of another workspace may be found by any question.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/search"
 )
 
@@ -62,6 +64,7 @@ type searchCursor struct {
 const (
 	maxHitOffset = 10_000 // bounds how far a search can be paged
 	maxQuery     = 2_000  // characters of a question that are read
+	freshChecked = 50     // sessions that are looked at for lines that nobody took in
 )
 
 func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
@@ -117,6 +120,13 @@ func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
 	if found.Behind > 0 && x != nil {
 		notes = append(notes, grouped(found.Behind)+" messages could not be looked through yet: ask again in a minute.")
 	}
+	late, err := s.unsearched(ctx, h, &cur)
+	if err != nil {
+		return result{}, err
+	}
+	if late != "" {
+		notes = append(notes, late)
+	}
 	if r := s.rebuilding(ctx, h); r != "" {
 		notes = append(notes, "Not all sessions are here yet: "+r+".")
 	}
@@ -154,6 +164,13 @@ func (s *server) searchCursor(ctx context.Context, h *handle, c call) (searchCur
 		if cur.Tool != c.tool.name || cur.Query == "" || cur.Offset < 0 || cur.Offset > maxHitOffset {
 			return cur, errCursor
 		}
+		same, err := s.sameSearch(ctx, h, c, &cur)
+		if err != nil {
+			return cur, err
+		}
+		if !same {
+			return cur, errCursor
+		}
 		if cur.Session != "" {
 			if c.args.values["session"], err = marshal(cur.Session); err != nil {
 				return cur, err
@@ -181,6 +198,81 @@ func (s *server) searchCursor(ctx context.Context, h *handle, c call) (searchCur
 		cur.Session, err = s.session(ctx, h, c)
 	}
 	return cur, err
+}
+
+// sameSearch tells whether the arguments beside a cursor ask for what it is of.
+// Those that are left out do.
+func (s *server) sameSearch(ctx context.Context, h *handle, c call, cur *searchCursor) (bool, error) {
+	query, err := c.args.text("query")
+	if err != nil || query != "" && query != cur.Query {
+		return false, err
+	}
+	session, err := c.args.text("session")
+	if err != nil {
+		return false, err
+	}
+	if session != "" {
+		if id, err := s.session(ctx, h, c); err != nil || id != cur.Session {
+			return false, err
+		}
+	}
+	workspace, err := c.args.text("workspace")
+	if err != nil {
+		return false, err
+	}
+	if workspace != "" {
+		if w, err := s.searchedWorkspace(ctx, h, c); err != nil || w != cur.Workspace {
+			return false, err
+		}
+	}
+	since, err := s.sinceArg(c)
+	if err != nil || since == 0 {
+		return err == nil, err
+	}
+	// An age is counted from now.
+	return cur.Since != 0 && time.Duration(since-cur.Since).Abs() <= time.Hour, nil
+}
+
+// unsearched says how many of the newest sessions have lines that nobody has
+// taken in, and so were not searched; empty: none, or the daemon takes them in.
+func (s *server) unsearched(ctx context.Context, h *handle, cur *searchCursor) (string, error) {
+	if s.daemon(ctx).Running {
+		return "", nil
+	}
+	var list []transcript.Thread
+	var err error
+	if cur.Session != "" {
+		t, err := h.db.Thread(ctx, cur.Session)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, t)
+	} else {
+		w := cur.Workspace
+		if s.workspace != "" {
+			w = s.workspace
+		}
+		if list, _, err = h.db.Threads(ctx, store.Filter{Workspace: w, Archived: true, Subagents: true, Limit: freshChecked}); err != nil {
+			return "", err
+		}
+	}
+	n := 0
+	for i := range list {
+		f, err := h.pipe.Freshness(ctx, &list[i])
+		if err != nil {
+			return "", err
+		}
+		if f.Behind > 0 {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "", nil
+	case 1:
+		return "1 session has lines that were not searched: no daemon is running (`session-migrator run`).", nil
+	}
+	return grouped(int64(n)) + " sessions have lines that were not searched: no daemon is running (`session-migrator run`).", nil
 }
 
 // searchedWorkspace gives the key of the workspace asked for; empty: all. Who
