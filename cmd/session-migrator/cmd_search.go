@@ -46,18 +46,27 @@ reference, for "original", and stands under its session, for "show" and
 
 QUERY may also have "words as they stand" (quoted for your shell), begin*,
 -without, role:user, tool:exec_command, path:report.py, workspace:NAME,
-model:NAME, session:ID and since:7d. One that begins with a dash goes behind
-"--".
+model:NAME, session:ID and since:7d. Words that begin with a dash, as -without,
+go behind "--", and the flags before it. role: is user, assistant, tool, call,
+output, agent or compaction (reasoning isn't searched); path: leaves the sessions
+in which the path is named. Filters alone give all that they leave, newest first.
 
 Exit codes: 0 answered, also if nothing was found, 2 wrong usage, 10 no cache and
 no Codex home, 12 no such session.`,
-		Example: "  session-migrator search flaky upload test\n  session-migrator search --since 7d --workspace . -- --no-verify\n  session-migrator search '\"database is locked\" role:user'",
+		Example: "  session-migrator search flaky upload test\n  session-migrator search --since 7d --workspace . -- --no-verify\n  session-migrator search -- upload role:user -deploy\n  session-migrator search '\"database is locked\" role:user'",
 		Args:    args(1, -1, "at least one word"),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return runSearch(cmd.Context(), a, strings.Join(words, " "), f)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		hint := `run "` + cmd.CommandPath() + ` --help" for the flags`
+		if strings.HasPrefix(err.Error(), "unknown") {
+			hint = `put "--" before words that begin with a dash, and flags before it: ` + cmd.CommandPath() + " -- upload -deploy"
+		}
+		return hinted(usageError{plainFlagError(err)}, hint)
+	})
 	fl := cmd.Flags()
 	fl.StringVar(&f.session, "session", "", "only in this session")
 	fl.StringVar(&f.workspace, "workspace", "all", "only in sessions of this folder; all for every one")
