@@ -18,7 +18,7 @@ func searchSessions() *tool {
 		search:      "search find grep past codex sessions conversations chats messages: which session mentioned or fixed an error or bug",
 		params: []param{{name: "query", required: true, other: []string{"q", "text", "search", "search_query", "userQuery", "keywords", "pattern"}},
 			{name: "session", other: sessionParam.other}, {name: "workspace", other: []string{"cwd", "project"}}, {name: "since"}, limitParam, cursorParam},
-		input: `{"type":"object","properties":{"query":{"type":"string"},` +
+		input: `{"type":"object","properties":{"query":{"type":"string","description":"Words; also \"as written\", begin*, -without, role:user, tool:, path:, since:7d"},` +
 			`"session":{"type":"string","description":"Only in this one"},` +
 			`"workspace":{"type":"string","description":"Folder, or all; default: where this server runs"},` +
 			`"since":{"type":"string","description":"Age such as 7d, or RFC 3339"},` +
