@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -272,7 +273,11 @@ func removeIndex(path string) error {
 func (e *engine) indexOnce(ctx context.Context, most time.Duration, t *tally) {
 	err := e.indexFor(ctx, most, t)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errEnough) {
-		e.log.Warn("the search index is not up to date", "err", err)
+		level := slog.LevelWarn
+		if most > 0 {
+			level = slog.LevelDebug // who asks now tells of it himself
+		}
+		e.log.Log(ctx, level, "the search index is not up to date", "err", err)
 	}
 }
 

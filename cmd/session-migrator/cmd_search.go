@@ -140,7 +140,11 @@ func runSearch(ctx context.Context, a *app, query string, f searchFlags) error {
 func (r *reader) search(ctx context.Context, q search.Request) (pipeline.SearchResult, error) {
 	x, err := search.OpenReader(ctx, r.config.Search())
 	if err != nil {
-		return r.pipe.Search(ctx, nil, q)
+		found, err := r.pipe.Search(ctx, nil, q)
+		if exists(r.config.Search()) {
+			found.Notes = append(found.Notes, `the search index can't be asked; "session-migrator doctor" says why`)
+		}
+		return found, err
 	}
 	defer func() { _ = x.Close() }() // only read
 	a := embedding.NewAsker(r.config)

@@ -183,7 +183,7 @@ func (d *doctor) cache(ctx context.Context, c config.Config, info daemon.Info) {
 // private looks whether other users may read a database.
 func (d *doctor) private(name, path string) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if f, err := os.Stat(path + suffix); err == nil && runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 {
+		if f, err := os.Stat(path + suffix); err == nil && f.Mode().IsRegular() && runtime.GOOS != "windows" && f.Mode().Perm()&0o077 != 0 {
 			d.warn(name, "chmod 600 "+shellWord(path+suffix), "%s has mode %04o: other users may read it", path+suffix, f.Mode().Perm())
 		}
 	}

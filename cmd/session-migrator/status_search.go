@@ -19,7 +19,8 @@ type indexJSON struct {
 	Behind  int64   `json:"behind"`  // that the cache holds and it doesn't: they are looked through without it
 	Problem *string `json:"problem"` // why it can't be asked, null if it can or isn't there yet
 
-	none bool
+	none   bool
+	folder bool // a folder is in its place
 }
 
 // indexOf looks into the index beside an open cache.
@@ -39,9 +40,25 @@ func indexOf(ctx context.Context, c config.Config, db *store.DB) indexJSON {
 	case errors.Is(err, search.ErrNone) && !exists(i.Path):
 		i.none = true
 	case err != nil:
-		i.Problem = orNull(shown(err.Error()))
+		if st, err := os.Stat(i.Path); err == nil {
+			i.folder = st.IsDir()
+		}
+		i.Problem = orNull(shown(i.why(err)))
 	}
 	return i
+}
+
+// why says what is wrong with the index. Its errors are named for the cache.
+func (i *indexJSON) why(err error) string {
+	switch {
+	case i.folder:
+		return "a folder is in its place"
+	case errors.Is(err, store.ErrDamaged):
+		return "the search index is damaged"
+	case errors.Is(err, store.ErrForeign):
+		return "the file is no search index of this program"
+	}
+	return err.Error()
 }
 
 func counted(ctx context.Context, x *search.Index, db *store.DB) (items, behind int64, err error) {
@@ -74,6 +91,8 @@ func (d *doctor) search(ctx context.Context, c config.Config, db *store.DB, info
 		fix = "wait: the daemon makes it; what it lacks is looked through without it"
 	}
 	switch i := indexOf(ctx, c, db); {
+	case i.folder:
+		d.warn("search", "move "+shellWord(i.Path)+" away, then: session-migrator run", "the search index can't be asked, searches look through the newest messages only: %s", *i.Problem)
 	case i.Problem != nil && info.Running:
 		d.warn("search", "delete it: the daemon makes it anew ("+shellWord(i.Path)+")", "the search index can't be asked, searches look through the newest messages only: %s", *i.Problem)
 	case i.Problem != nil:
