@@ -136,6 +136,9 @@ func (s *finder) named(ctx context.Context, rows []int64, unread []transcript.Me
 			if err != nil {
 				return nil, err
 			}
+			if len(ids) == pathItems {
+				s.q.note("path:%s has words that many messages have: only %d messages were looked at for it, so sessions may be missing", p, pathItems)
+			}
 			ms, err := s.db.ItemsWithin(ctx, at, ids)
 			if err != nil {
 				return nil, err
