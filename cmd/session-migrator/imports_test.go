@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"pipeline/transcript":          {},
 	"pipeline/decide":              {"pipeline/tokens"},
 	"pipeline/tokens":              {},
+	"pipeline/tokens/corpus":       {},
 	"pipeline/vocabs":              {"pipeline/tokens", "store/atomicfile"},
 	"pipeline/redact":              {},
 	"pipeline/defuse":              {},
@@ -55,7 +56,7 @@ var allowed = map[string][]string{
 	"daemon": {"daemon/choices", "daemon/config", "daemon/embedding", "daemon/handoff", "daemon/notify", "daemon/spool", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/failpoint", "store/search", "store/summary"},
 	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/embedding", "daemon/handoff", "daemon/mcpserver", "pipeline", "pipeline/capacity", "pipeline/decide",
-		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend"},
+		"pipeline/memory", "pipeline/sink", "pipeline/tokens", "pipeline/tokens/corpus", "pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend"},
 	// contract suites and generators: beside the package they serve
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},
 	"pipeline/tokens/gen":    {},

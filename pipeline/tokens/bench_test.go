@@ -2,66 +2,26 @@ package tokens_test
 
 import (
 	"fmt"
-	"go/build"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/tokens/corpus"
 )
 
-// message is the size the corpora are cut to: what one item of a thread has.
-const message = 4 << 10
+// corpusSize is far more text than the caches of a counter hold.
+const corpusSize = 4 << 20
 
-// corpora returns texts of three kinds in messages: Go source, the prose of
-// its comments, and Chinese made up from common words.
+// corpora returns texts of all kinds in messages.
 func corpora(tb testing.TB) map[string][][]byte {
 	tb.Helper()
-	var code, prose strings.Builder
-	for _, dir := range []string{"net/http", "go/types", "runtime", "encoding/json", "cmd/compile/internal/ssa"} {
-		files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", dir, "*.go"))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		for _, name := range files[:min(len(files), 40)] {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				tb.Fatal(err)
-			}
-			code.Write(text[:min(len(text), 64<<10)])
-			for line := range strings.Lines(string(text)) {
-				if words, ok := strings.CutPrefix(strings.TrimSpace(line), "// "); ok {
-					prose.WriteString(words)
-					prose.WriteByte('\n')
-				}
-			}
-		}
+	all := map[string][][]byte{}
+	for _, k := range corpus.Kinds() {
+		all[k.String()] = corpus.Messages(k, corpusSize)
 	}
-	if code.Len() == 0 {
-		tb.Skip("no Go source here to count")
-	}
-	return map[string][][]byte{
-		"code":  messages(code.String()),
-		"prose": messages(prose.String()),
-		"cjk":   messages(chinese(rand.New(rand.NewPCG(1, 2)), 2<<20)),
-	}
-}
-
-func messages(text string) [][]byte {
-	var all [][]byte
-	for len(text) > message {
-		n := message
-		for !utf8.RuneStart(text[n]) {
-			n--
-		}
-		all = append(all, []byte(text[:n]))
-		text = text[n:]
-	}
-	return append(all, []byte(text))
+	return all
 }
 
 const chineseWords = `的 一 是 在 不 了 有 和 人 这 中 大 为 上 个 国 我 以 要 他 时 来 用 们 生 到 作 地 于 出 就 分 对 成 会 可 主 发 年 动 同 工 也 能 下 过 子 说 产 种 面 而 方 后 多 定 行 学 法 所 民 得 经 系统 文件 服务 配置 数据 用户 程序 模型 上下文 窗口 会话 迁移 缓存 数据库 索引 命令 选项 参数 函数 接口 错误 日志 版本 更新 安装 目录 路径 网络 连接 请求 响应 时间 内存 进程 线程 任务 队列 状态 消息 内容 格式 编码 字符 压缩 恢复 备份 测试 结果 问题 方法 工具 支持 使用 如果 可以 需要 通过 进行 没有 以及 或者 因为 所以 但是 然后 自动 默认 当前 所有 其他 重要 简单 完成 开始 运行 停止 检查 创建 删除 修改 读取 写入 打开 关闭`
@@ -117,15 +77,17 @@ func benchmark(b *testing.B, texts [][]byte, count func([]byte) int) {
 	}
 }
 
-// BenchmarkCold counts every message with a counter that has seen nothing.
+// BenchmarkCold counts every message with a counter that has seen none of them
+// in this pass.
 func BenchmarkCold(b *testing.B) {
 	for kind, texts := range corpora(b) {
 		b.Run(kind, func(b *testing.B) {
-			all := []byte{}
+			size := 0
 			for _, text := range texts {
-				all = append(all, text...)
+				size += len(text)
 			}
-			b.SetBytes(int64(len(all)))
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
 			for b.Loop() {
 				c := counter(b, tokens.O200kBase)
 				for _, text := range texts {
@@ -143,6 +105,7 @@ func BenchmarkWorst(b *testing.B) {
 			b.Run(name+"/"+enc.String(), func(b *testing.B) {
 				c := counter(b, enc)
 				benchmark(b, [][]byte{text}, c.Count)
+				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N)/(float64(len(text))/1e6), "ms/MB")
 			})
 		}
 	}
@@ -166,6 +129,27 @@ func worst(size int) map[string][]byte {
 	}
 	return map[string][]byte{
 		"letter a":       rep("a"),
+		"hex":            pick("0123456789abcdef"),
+		"HEX":            pick("0123456789ABCDEF"),
+		"letter digit":   rep("a1"),
+		"letters digits": pick("abcdefghijklmnopqrstuvwxyz0123456789"),
+		"mixed letters":  pick("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+		"any ASCII":      pick(printable),
+		"symbols":        pick("!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~"),
+		"marks":          rep("a\u0301\u0323\u0308"),
+		"only marks":     pick("\u0300\u0301\u0302\u0303\u0308\u0323\u20dd"),
+		"emoji chain":    rep("👩\u200d❤\ufe0f\u200d👨🏽\u200d👧"),
+		"any emoji":      pick("😀🎉👍🏽👩👨\u200d❤\ufe0f🇪🇺⚠✅🚀"),
+		"runs":           runs(r, size),
+		"one Hangul":     rep("가"),
+		"any Hangul":     hangul(r, size),
+		"Kana":           pick("あいうえおかきくけこさしすせそアイウエオカキクケコー"),
+		"Cyrillic":       pick("абвгдежзийклмнопрстуфхцчшщъыьэюя"),
+		"any rune":       anyRunes(r, size),
+		"no UTF-8":       noise(r, size),
+		"word over":      rep("internationalization"),
+		"escapes":        rep(`\\\\\"\u00e9`),
+		"CRLF blanks":    rep("\r\n  \t"),
 		"capital A":      rep("A"),
 		"spaces":         rep(" "),
 		"line ends":      rep("\n"),
@@ -190,6 +174,47 @@ func worst(size int) map[string][]byte {
 		"Han capitals":   rep("中A"),
 		"possessives":    rep("a's"),
 	}
+}
+
+var printable = func() string {
+	var b strings.Builder
+	for c := byte(' '); c < 0x7f; c++ {
+		b.WriteByte(c)
+	}
+	return b.String()
+}()
+
+// runs is of long runs of many bytes, each about as long as is not cut short.
+func runs(r *rand.Rand, size int) []byte {
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteString(strings.Repeat(string("=-_*#~+."[r.IntN(8)]), 200+r.IntN(600)))
+	}
+	return []byte(b.String())
+}
+
+func hangul(r *rand.Rand, size int) []byte {
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteRune(rune(0xac00 + r.IntN(11172)))
+	}
+	return []byte(b.String())
+}
+
+func anyRunes(r *rand.Rand, size int) []byte {
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteRune(anyRune(r))
+	}
+	return []byte(b.String())
+}
+
+func noise(r *rand.Rand, size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
 }
 
 // BenchmarkLoad builds a vocabulary; it is done once a process.
