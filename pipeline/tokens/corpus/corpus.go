@@ -93,6 +93,6 @@ func (w *writer) message(n int) []byte {
 
 func newWriter(k Kind) *writer {
 	w := &writer{kind: k, Rand: rand.New(rand.NewPCG(uint64(k), 0x5eed))} //nolint:gosec // to be the same every time
-	w.zipfs = map[int]*rand.Zipf{}
+	w.zipfs, w.known = map[int]*rand.Zipf{}, map[string][]string{}
 	return w
 }

@@ -12,7 +12,8 @@ type writer struct {
 	bytes.Buffer
 	*rand.Rand
 	kind  Kind
-	zipfs map[int]*rand.Zipf // by the length of the list
+	zipfs map[int]*rand.Zipf  // by the length of the list
+	known map[string][]string // names in use, by how they are spelled
 }
 
 func (w *writer) put(parts ...string) {
@@ -50,8 +51,35 @@ func (w *writer) letters(alphabet string, n int) string {
 
 func (w *writer) hex(n int) string { return w.letters("0123456789abcdef", n) }
 
+// project is how many names of a spelling are in use at a time.
+const project = 300
+
+// again draws a name that is in use; one in twelve times it is a new one, which
+// takes the place of another. What a project is about is named again and again.
+func (w *writer) again(spelling string, name func() string) string {
+	names := w.known[spelling]
+	if len(names) < project {
+		w.known[spelling] = append(names, name())
+		return w.known[spelling][len(names)]
+	}
+	if w.one(12) {
+		at := w.IntN(project)
+		names[at] = name()
+		return names[at]
+	}
+	return w.word(names)
+}
+
 // name is an identifier of one to three words.
-func (w *writer) name() string {
+func (w *writer) name() string { return w.again("camel", w.newName) }
+
+// snake is a name in the other common spelling.
+func (w *writer) snake() string { return w.again("snake", w.newSnake) }
+
+// path is that of a file in a project.
+func (w *writer) path() string { return w.again("path", w.newPath) }
+
+func (w *writer) newName() string {
 	first := w.word(nouns)
 	if w.one(3) {
 		first = w.word(verbs)
@@ -66,8 +94,7 @@ func (w *writer) name() string {
 	return first + second
 }
 
-// snake is a name in the other common spelling.
-func (w *writer) snake() string {
+func (w *writer) newSnake() string {
 	s := w.word(nouns) + "_" + w.word(nouns)
 	if w.one(4) {
 		return w.word(verbs) + "_" + s
@@ -75,15 +102,14 @@ func (w *writer) snake() string {
 	return s
 }
 
-// path is that of a file in a project.
-func (w *writer) path() string {
+func (w *writer) newPath() string {
 	var b strings.Builder
 	for range 1 + w.IntN(3) {
 		b.WriteString(w.word(nouns) + "/")
 	}
 	base := w.word(nouns)
 	if w.one(2) {
-		base = w.snake()
+		base = w.newSnake()
 	}
 	return b.String() + base + w.any(".go", ".go", "_test.go", ".ts", ".py", ".rs", ".md", ".json", ".yaml")
 }
