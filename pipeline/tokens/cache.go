@@ -2,11 +2,15 @@ package tokens
 
 import "encoding/binary"
 
-// cache remembers how many tokens a piece has. It is direct-mapped and of
-// fixed size, so it is bounded without bookkeeping, and it holds numbers only,
-// so the garbage collector never looks into it. Small beats large here: what
-// falls out of it is a word seen long ago, what falls out of the processor's
-// second-level cache is everything.
+// cache remembers how many tokens a piece has. It is of fixed size, so it is
+// bounded without bookkeeping, and it holds numbers only, so the garbage
+// collector never looks into it. Larger would not be faster: what falls out of
+// it is a word seen long ago, what falls out of the processor's second-level
+// cache is everything.
+//
+// A piece has two places, neighbours in memory. It is looked for and put in the
+// first, and what is there goes to the second: so a rare word that falls on
+// the place of a frequent one does not drive it out.
 type cache struct {
 	short []uint64    // pieces of 1-7 bytes
 	mid   [][2]uint64 // 8-15 bytes
@@ -14,9 +18,9 @@ type cache struct {
 }
 
 const (
-	shortBits = 14 // 128 KB
-	midBits   = 13 // 128 KB
-	longBits  = 12 // 256 KB
+	shortBits = 15 // 256 KB
+	midBits   = 15 // 512 KB
+	longBits  = 14 // 1 MB
 
 	// longMax is the longest piece remembered: seven words beside the tag.
 	longMax = 56
@@ -79,12 +83,17 @@ func (c *Counter) countPiece(text []byte, i, j int) int {
 // count8 counts a piece of 1-7 bytes.
 func (c *Counter) count8(text []byte, i, j int) int {
 	key := shortKey(load8(text, i), j-i)
-	slot := &c.cache.short[shortSlot(key)]
+	at := shortSlot(key)
+	slot, second := &c.cache.short[at], &c.cache.short[at^1]
 	if (*slot^key)&^countMask == 0 {
 		return int(*slot >> keyCount & 0xf)
 	}
+	if (*second^key)&^countMask == 0 {
+		*slot, *second = *second, *slot
+		return int(*slot >> keyCount & 0xf)
+	}
 	count := c.merger.count(text[i:j])
-	*slot = key | uint64(count)<<keyCount
+	*slot, *second = key|uint64(count)<<keyCount, *slot
 	return count
 }
 
@@ -93,11 +102,17 @@ func (c *Counter) count16(text []byte, i, j int) int {
 	n := j - i - 8
 	low := load8(text, i)
 	high := lowBytes(load8(text, i+8), n) | uint64(n)<<keyLength | keyUsed
-	slot := &c.cache.mid[spread(low^high*0xd6e8feb86659fd93)>>(64-midBits)]
+	at := spread(low^high*0xd6e8feb86659fd93) >> (64 - midBits)
+	slot, second := &c.cache.mid[at], &c.cache.mid[at^1]
 	if slot[0] == low && (slot[1]^high)&^countMask == 0 {
 		return int(slot[1] >> keyCount & 0xf)
 	}
+	if second[0] == low && (second[1]^high)&^countMask == 0 {
+		*slot, *second = *second, *slot
+		return int(slot[1] >> keyCount & 0xf)
+	}
 	count := c.merger.count(text[i:j])
+	*second = *slot
 	slot[0], slot[1] = low, high|uint64(count)<<keyCount
 	return count
 }
@@ -121,14 +136,31 @@ func (c *Counter) countMore(text []byte, i, j int) int {
 		hash ^= hash >> 29
 	}
 	key[7] = uint64(j-i) << 32
-	slot := &c.cache.long[spread(hash^key[7])>>(64-longBits)]
-	count := slot[7] & 0xffffffff
-	key[7] |= count
-	if *slot == key {
-		return int(count)
+	at := spread(hash^key[7]) >> (64 - longBits)
+	slot, second := &c.cache.long[at], &c.cache.long[at^1]
+	if sameLong(slot, &key) {
+		return int(slot[7] & 0xffffffff)
+	}
+	if sameLong(second, &key) {
+		*slot, *second = *second, *slot
+		return int(slot[7] & 0xffffffff)
 	}
 	got := c.merger.count(text[i:j])
-	key[7] = uint64(j-i)<<32 | uint64(got)
+	*second = *slot
+	key[7] |= uint64(got)
 	*slot = key
 	return got
+}
+
+// sameLong says whether a slot holds the key, whatever the count beside it.
+func sameLong(slot, key *[8]uint64) bool {
+	if slot[7]>>32 != key[7]>>32 {
+		return false
+	}
+	for i := range 7 {
+		if slot[i] != key[i] {
+			return false
+		}
+	}
+	return true
 }

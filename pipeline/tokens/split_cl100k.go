@@ -10,8 +10,8 @@ import "math/bits"
 //	 ?[^\s\p{L}\p{N}]+[\r\n]*
 //	\s*[\r\n]+|\s+(?!\S)|\s+
 //
-// taken in this order. Words of ASCII are decided here, the rest in
-// cl100kOther. The pattern was published in two forms; this is the
+// taken in this order. ASCII is decided here; a byte beyond it, wherever it
+// could matter, hands the piece to cl100kRunes. The pattern was published in two forms; this is the
 // first and common one. The second puts \s+$ before \s*[\r\n]+ and differs
 // only where a text ends in a line end and further blanks.
 func (t *classTable) cl100k(text []byte, i int) int {
@@ -19,7 +19,7 @@ func (t *classTable) cl100k(text []byte, i int) int {
 	if !c.letter() {
 		j++
 		if j >= len(text) || !t.ascii[text[j]].letter() || c != classSpace && c != classOther || text[i] == '\'' {
-			return t.cl100kOther(text, i)
+			return t.cl100kOther(text, i, c)
 		}
 	}
 	// A word, by far the most frequent piece.
@@ -32,8 +32,30 @@ func (t *classTable) cl100k(text []byte, i int) int {
 	return t.cl100kLetters(text, j)
 }
 
-// cl100kOther is cl100k for any text.
-func (t *classTable) cl100kOther(text []byte, i int) int {
+// cl100kOther is cl100k where the piece, the first rune of which is of class c
+// if it is ASCII, has no ASCII letter within two bytes, or may not have it.
+func (t *classTable) cl100kOther(text []byte, i int, c class) int {
+	next := classSpace // what the end of the text is like
+	if i+1 < len(text) {
+		next = t.ascii[text[i+1]]
+	}
+	switch {
+	case c == classNumber:
+		return t.numbers(text, i)
+	case c == classNewline:
+		return t.blanks(text, i)
+	case c == 0 || next == 0 || text[i] == '\'':
+		return t.cl100kRunes(text, i)
+	case c == classOther:
+		return cl100kTrail(text, t.symbols(text, i+1))
+	case text[i] == ' ' && next == classOther:
+		return cl100kTrail(text, t.symbols(text, i+2))
+	}
+	return t.blanks(text, i)
+}
+
+// cl100kRunes is cl100k for any text.
+func (t *classTable) cl100kRunes(text []byte, i int) int {
 	b := text[i]
 	c, w := t.at(text, i)
 	if b == '\'' {
