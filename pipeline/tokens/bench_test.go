@@ -141,6 +141,9 @@ func worst(size int) map[string][]byte {
 		"emoji chain":    rep("👩\u200d❤\ufe0f\u200d👨🏽\u200d👧"),
 		"any emoji":      pick("😀🎉👍🏽👩👨\u200d❤\ufe0f🇪🇺⚠✅🚀"),
 		"runs":           runs(r, size),
+		"rules":          rep(strings.Repeat("-", 512) + "\n" + strings.Repeat("=", 200) + "\n"),
+		"runs of each":   runsOfEach(33, size),
+		"longer of each": runsOfEach(171, size),
 		"one Hangul":     rep("가"),
 		"any Hangul":     hangul(r, size),
 		"Kana":           pick("あいうえおかきくけこさしすせそアイウエオカキクケコー"),
@@ -189,6 +192,15 @@ func runs(r *rand.Rand, size int) []byte {
 	var b strings.Builder
 	for b.Len() < size {
 		b.WriteString(strings.Repeat(string("=-_*#~+."[r.IntN(8)]), 200+r.IntN(600)))
+	}
+	return []byte(b.String())
+}
+
+// runsOfEach is of runs of n of one ideograph after the other.
+func runsOfEach(n, size int) []byte {
+	var b strings.Builder
+	for r := rune(0x4e00); b.Len() < size; r++ {
+		b.WriteString(strings.Repeat(string(r), n))
 	}
 	return []byte(b.String())
 }

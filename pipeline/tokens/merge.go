@@ -16,12 +16,13 @@ type merger struct {
 	memo  []uint64 // verdicts on pairs: pairKey<<2 | 2 | verdict; direct-mapped
 	// periods holds what is known of long runs of a rune, see runs.go.
 	periods map[rune]period
+	hints   hints
 }
 
 const (
 	// memoBits: verdicts are asked again and again for the same few thousand
 	// pairs; asking the tables costs several misses of the processor's caches.
-	memoBits = 15
+	memoBits = 16 // 512 KB
 	// scratchKeep is the length of the longest piece, in bytes, whose scratch
 	// space is kept for the next.
 	scratchKeep = 1 << 16
@@ -39,6 +40,9 @@ func (m *merger) count(piece []byte) int {
 	}
 	if len(piece) > runLong {
 		return m.countLong(piece)
+	}
+	if len(piece) >= hintRun {
+		return m.countRuns(piece)
 	}
 	return len(m.encode(piece, first))
 }

@@ -28,14 +28,17 @@ const (
 	periodsKept = 256
 )
 
-// period says that in a long run size bytes more are count tokens more. The
-// zero period says nothing.
-type period struct{ size, count int }
+// period says that in a long run size bytes more are count tokens more: token
+// comes again. The zero period says nothing.
+type period struct {
+	size, count int
+	token       uint32
+}
 
 // countLong counts a long piece with the runs in it cut short.
 func (m *merger) countLong(piece []byte) int {
 	kept, extra := m.shorten(piece)
-	return extra + len(m.encode(kept, m.v.trie.longest(kept)))
+	return extra + m.countRuns(kept)
 }
 
 // shorten returns a text that has extra tokens less than text, with shorter
@@ -45,7 +48,7 @@ func (m *merger) shorten(text []byte) (kept []byte, extra int) {
 	kept = text
 	cut := false // kept is a copy
 	for i := 0; i < len(text); {
-		n := runLength(text[i:])
+		n, _ := runLength(text[i:])
 		keep := n
 		if n > runKeep {
 			if p := m.runPeriod(text[i:]); p.size > 0 {
@@ -65,8 +68,9 @@ func (m *merger) shorten(text []byte) (kept []byte, extra int) {
 	return kept, extra
 }
 
-// runLength returns how many bytes the first rune of text goes on for.
-func runLength(text []byte) int {
+// runLength returns how many bytes the first rune of text goes on for, and how
+// many it has.
+func runLength(text []byte) (length, unit int) {
 	w, n := 1, 1
 	if text[0] >= utf8.RuneSelf {
 		_, w = utf8.DecodeRune(text)
@@ -76,7 +80,7 @@ func runLength(text []byte) int {
 		n++
 	}
 	// Runes that share their first bytes are not a run.
-	return n / w * w
+	return n / w * w, w
 }
 
 // runPeriod returns the period of runs of the first rune of text.
@@ -135,7 +139,7 @@ func (m *merger) comesAgain(last []uint32, unit int) (uint32, period) {
 	for end := len(last) - 1; end > 0; index++ {
 		id := last[end]
 		if at, ok := seen[id]; ok && (at.end-end)%unit == 0 {
-			return id, period{size: at.end - end, count: index - at.index}
+			return id, period{size: at.end - end, count: index - at.index, token: id}
 		}
 		seen[id] = place{end: end, index: index}
 		end -= m.v.length(id)
