@@ -11,7 +11,7 @@ WINDOWS_CC   := x86_64-w64-mingw32-gcc
 GO_MINOR     := 26
 GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
-.PHONY: help build run demo test vet lint fuzz differ ci-differ crash mutants faults reliability cross e2e bench ci clean check-tools
+.PHONY: help build run demo test vet lint fuzz differ ci-differ speed crash mutants faults reliability cross e2e bench ci clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
@@ -57,6 +57,9 @@ differ: ## counts of N drawn texts (default 10 million) against tiktoken-go's
 ci-differ:
 	@./.ci/differ 100000
 
+speed: ## fails where counting isn't so many times as fast as tiktoken-go in the same process
+	@$(GO) test -count=1 -tags '$(TAGS) speed' -timeout 5m -run '^TestSpeed$$' -v ./pipeline/tokens
+
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each; CRASH_SEED=n repeats a run
 	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -run '^TestCrash' -v ./daemon
 
@@ -85,7 +88,7 @@ e2e: build ## real clients from npm, where it can be reached; a skip prints why
 bench: ## benchmarks
 	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
 
-ci: test lint fuzz ci-differ faults crash cross e2e ## all that a change must pass
+ci: test lint fuzz ci-differ speed faults crash cross e2e ## all that a change must pass
 
 clean: ## removes what was built
 	@rm -rf bin

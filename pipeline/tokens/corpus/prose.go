@@ -3,6 +3,9 @@ package corpus
 // block writes a paragraph, or what stands between paragraphs.
 func (w *writer) block() {
 	switch w.IntN(12) {
+	case 11:
+		w.putf("[![%s](https://%s.example/%s/%s.svg?v=%d.%d)](#%s-%s) **v%d.%d.%d** (2026-0%d-1%d)\n\n", w.word(nouns), w.word(nouns), w.hex(7), w.word(nouns), w.IntN(9), w.IntN(20),
+			w.word(nouns), w.word(verbs), w.IntN(4), w.IntN(30), w.IntN(12), 1+w.IntN(9), w.IntN(10))
 	case 0:
 		w.put("## ", title(w.noun()), " and ", w.noun(), "\n\n")
 	case 1:
@@ -19,7 +22,11 @@ func (w *writer) block() {
 		}
 		w.put("\n")
 	case 3:
-		w.putf("```sh\n%s %s --%s=%s %s\n```\n\n", w.word(nouns), w.word(verbs), w.word(nouns), w.name(), w.path())
+		w.put("```sh\n")
+		for range 1 + w.IntN(3) {
+			w.putf("$ %s %s --%s=%s -%s %d %s | %s > /tmp/%s.%d\n", w.word(nouns), w.word(verbs), w.word(nouns), w.name(), w.letters("abcnrvx", 1), w.IntN(9000), w.path(), w.word(verbs), w.word(nouns), w.IntN(99))
+		}
+		w.put("```\n\n")
 	default:
 		for range 1 + w.IntN(6) {
 			w.sentence()
@@ -68,8 +75,8 @@ func (w *writer) phrase() {
 		w.put(w.word(adjectives), " ")
 	}
 	w.put(w.noun())
-	if w.one(4) {
-		w.put(w.any(" of the ", " in a ", " for ", " with ", " without ", "'s "), w.noun())
+	if w.one(3) {
+		w.put(w.any(" of the ", " of its ", " in a ", " for ", " with ", " to ", "'s ", "/"), w.noun())
 	}
 }
 
@@ -81,7 +88,13 @@ func (w *writer) sentence() {
 		w.put(w.any(", ", " ", ", "), w.word(linking), " ")
 		w.clause()
 	}
-	switch w.IntN(10) {
+	switch w.IntN(12) {
+	case 3:
+		w.putf(", e.g. `-%s`, `--%s-%s %d` or \"%s\"", w.letters("abcdefnrsv", 1), w.word(verbs), w.word(nouns), w.IntN(64), w.word(people))
+	case 4:
+		w.putf(" (see §%d.%d, p. %d)", 1+w.IntN(9), 1+w.IntN(9), w.IntN(300))
+	case 5:
+		w.putf(" — %d.%d ms, %d MB/s", w.IntN(90), w.IntN(10), w.IntN(2000))
 	case 0:
 		w.put(" (", w.word(adverbs), " ")
 		w.phrase()
@@ -104,7 +117,7 @@ func (w *writer) clause() {
 	if w.one(3) {
 		w.put(w.word(adverbs), " ")
 	}
-	w.put(w.word(verbs), " ")
+	w.put(w.any("", "", "be ", "not ", "be as it is or ", "go on to "), w.word(verbs), w.any(" ", " ", " to ", " out of ", " all of "))
 	w.phrase()
 	if w.one(3) {
 		w.put(" ", w.any("from", "into", "at", "over", "through", "by", "between", "on"), " ")

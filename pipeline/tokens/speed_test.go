@@ -1,0 +1,111 @@
+//go:build speed
+
+package tokens_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/tokens/corpus"
+)
+
+const (
+	speedRounds = 4        // of both counters in turn, the best of which counts
+	speedBatch  = 16 << 10 // bytes that are timed at once, in whole messages
+	speedEvery  = 24       // one batch of so many is for tiktoken-go, too
+)
+
+// wanted is how many times as fast as tiktoken-go a counter must be that has
+// seen the texts before: three quarters of what a machine shows that is busy with
+// other things. tiktoken-go itself is faster in cl100k_base by half.
+func wanted(enc tokens.Encoding, k corpus.Kind) float64 {
+	want := 45.0
+	if k == corpus.CJK {
+		want = 21
+	}
+	if enc == tokens.Cl100kBase {
+		want *= 2.0 / 3
+	}
+	return want
+}
+
+// TestSpeed is a gate on ratios within one process, for rates hang on the
+// machine and on what else it does: a batch's time is the best of several
+// rounds, in which both counters have their turns.
+func TestSpeed(t *testing.T) {
+	for _, enc := range engines {
+		baseline, err := tokens.Baseline(enc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		baseline([]byte("first"))
+		for _, k := range corpus.Kinds() {
+			all := batches(corpus.Messages(k, corpusSize))
+			c := counter(t, enc)
+			ours, cold, theirs := newTiming(c.Count, all), newTiming(c.Count, all), newTiming(baseline, all)
+			for range speedRounds {
+				c.Release()
+				c.Count([]byte("x")) // takes the vocabulary and new caches
+				cold.pass(1)
+				ours.pass(1)
+				theirs.pass(speedEvery)
+			}
+			size, warm, first, slow := 0, time.Duration(0), time.Duration(0), time.Duration(0)
+			for i := 0; i < len(all); i += speedEvery {
+				if ours.counts[i] != theirs.counts[i] || cold.counts[i] != theirs.counts[i] {
+					t.Errorf("%s %s: %d tokens in batch %d, %d when new, want %d", enc, k, ours.counts[i], i, cold.counts[i], theirs.counts[i])
+				}
+				for _, text := range all[i] {
+					size += len(text)
+				}
+				warm, first, slow = warm+ours.best[i], first+cold.best[i], slow+theirs.best[i]
+			}
+			ratio := float64(slow) / float64(warm)
+			rate := func(took time.Duration) float64 { return float64(size) / 1e6 / took.Seconds() }
+			t.Logf("%-11s %-5s %4.0f× tiktoken-go, %3.0f× cold (MB/s: %.0f warm, %.0f cold, %.1f tiktoken-go)",
+				enc, k, ratio, float64(slow)/float64(first), rate(warm), rate(first), rate(slow))
+			if want := wanted(enc, k); ratio < want {
+				t.Errorf("%s %s: %.0f times as fast as tiktoken-go, want %.0f", enc, k, ratio, want)
+			}
+		}
+	}
+}
+
+// timing is the best time that a counter took for each batch.
+type timing struct {
+	count  func([]byte) int
+	all    [][][]byte
+	best   []time.Duration
+	counts []int
+}
+
+func newTiming(count func([]byte) int, all [][][]byte) *timing {
+	m := &timing{count: count, all: all, best: make([]time.Duration, len(all)), counts: make([]int, len(all))}
+	for i := range m.best {
+		m.best[i] = time.Hour
+	}
+	return m
+}
+
+// pass counts every step-th batch.
+func (m *timing) pass(step int) {
+	for i := 0; i < len(m.all); i += step {
+		sum, start := 0, spent()
+		for _, text := range m.all[i] {
+			sum += m.count(text)
+		}
+		m.best[i], m.counts[i] = min(m.best[i], spent()-start), sum
+	}
+}
+
+func batches(texts [][]byte) (all [][][]byte) {
+	size := speedBatch
+	for _, text := range texts {
+		if size >= speedBatch {
+			all, size = append(all, nil), 0
+		}
+		all[len(all)-1], size = append(all[len(all)-1], text), size+len(text)
+	}
+	return all
+}
