@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/tokens/corpus"
 	"github.com/session-migrator/session-migrator/store"
 )
 
 const (
 	benchBytes    = 16 << 20 // of text that is counted
+	corpusBytes   = 4 << 20  // of text that is generated
 	baselineBytes = 1 << 20  // and of that by tiktoken-go, which is slow
 	baselineMax   = 20 << 10 // longest text given to it: it is quadratic in a piece
 	benchMessage  = 4 << 10  // what files are cut into
@@ -42,8 +45,11 @@ type benchTokensLine struct {
 	Different  int     `json:"different"` // counts that are not tiktoken-go's
 }
 
-func runBenchTokens(ctx context.Context, a *app, files []string) error {
-	texts, err := benchTexts(ctx, a, files)
+func runBenchTokens(ctx context.Context, a *app, kind string, files []string) error {
+	texts, err := corpusTexts(kind)
+	if err == nil && kind == "" {
+		texts, err = benchTexts(ctx, a, files)
+	}
 	if err != nil {
 		return err
 	}
@@ -78,6 +84,21 @@ func runBenchTokens(ctx context.Context, a *app, files []string) error {
 		err = fmt.Errorf("%s of this program not that of tiktoken-go", plural(different, "count"))
 	}
 	return err
+}
+
+// corpusTexts are generated, of the kind that is named; none if none is.
+func corpusTexts(kind string) ([][]byte, error) {
+	if kind == "" {
+		return nil, nil
+	}
+	var known []string
+	for _, k := range corpus.Kinds() {
+		if k.String() == kind {
+			return corpus.Messages(k, corpusBytes), nil
+		}
+		known = append(known, k.String())
+	}
+	return nil, usagef("unknown corpus %q (known: %s)", kind, strings.Join(known, ", "))
 }
 
 // benchTexts are the messages of the newest sessions, or the files in parts.

@@ -29,6 +29,7 @@ Exit codes: 0 measured, 1 failed, 2 wrong usage, 10 no cache and no Codex home.`
 			return usagef("bench takes what to measure: tokens, ingest or handoff")
 		},
 	}
+	var kind string
 	tokensOf := &cobra.Command{
 		Use:   "tokens [FILE…]",
 		Short: "Counting: speed, first count, and tiktoken-go on the same texts",
@@ -38,8 +39,9 @@ with tiktoken-go in the same process. Counts that differ are said so.
 
 Exit codes: 0 measured, 1 failed or counts differ, 10 no cache and no Codex home.`,
 		Example: "  session-migrator bench tokens\n  session-migrator bench tokens book.txt --json",
-		RunE:    func(cmd *cobra.Command, files []string) error { return runBenchTokens(cmd.Context(), a, files) },
+		RunE:    func(cmd *cobra.Command, files []string) error { return runBenchTokens(cmd.Context(), a, kind, files) },
 	}
+	tokensOf.Flags().StringVar(&kind, "corpus", "", "count generated texts that are the same everywhere: prose, agent or cjk")
 	ingest := &cobra.Command{
 		Use:   "ingest",
 		Short: "Reading all sessions into a cache that is thrown away",
