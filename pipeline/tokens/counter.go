@@ -10,7 +10,7 @@ import (
 )
 
 // Counter counts the tokens of texts in one encoding. It remembers what it has
-// counted in caches of fixed size (about 0.8 MB), so keep one a worker; it is
+// counted in caches of fixed size (about 2.4 MB), so keep one a worker; it is
 // not for concurrent use. What counters share is immutable.
 type Counter struct {
 	encoding Encoding
