@@ -88,7 +88,7 @@ e2e: build ## real clients from npm, where it can be reached; a skip prints why
 bench: ## benchmarks
 	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...
 
-ci: test lint fuzz ci-differ speed faults crash cross e2e ## all that a change must pass
+ci: test lint fuzz ci-differ faults crash cross e2e ## all that a change must pass
 
 clean: ## removes what was built
 	@rm -rf bin

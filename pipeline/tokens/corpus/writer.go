@@ -18,11 +18,11 @@ type writer struct {
 
 func (w *writer) put(parts ...string) {
 	for _, p := range parts {
-		w.WriteString(p)
+		_, _ = w.WriteString(p) // to memory: never fails
 	}
 }
 
-func (w *writer) putf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
+func (w *writer) putf(format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) } // to memory: never fails
 
 // one says yes once in n times.
 func (w *writer) one(n int) bool { return w.IntN(n) == 0 }
