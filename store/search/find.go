@@ -16,8 +16,9 @@ const (
 	defaultLimit = 10
 	// pool is how many items are ranked with care.
 	pool = 150
-	// poolRest is how many are looked at that follow behind those.
-	poolRest = 600
+	// poolRest is how many are looked at that follow behind those, for pages that
+	// end behind restFrom.
+	poolRest, restFrom = 600, 60
 	// mostHits is how many hits can be had of a question that has words.
 	mostHits = 300
 	// poolMost is how many are looked at where filters leave few.
@@ -322,8 +323,12 @@ func (s *finder) indexed(ctx context.Context, rows []int64, t *table) (err error
 
 // lists ranks what is in the table.
 func (s *finder) lists(ctx context.Context, t *table, meaning []int64) (*lists, error) {
+	follow := 0
+	if s.r.Offset+s.r.Limit > restFrom {
+		follow = poolRest
+	}
 	for size := pool + pool/3; ; size *= 10 {
-		ids, more := t.best(size + poolRest)
+		ids, more := t.best(size + follow)
 		head := ids[:min(size, len(ids))]
 		figures, err := s.figures(ctx, ids, meaning)
 		if err != nil {
