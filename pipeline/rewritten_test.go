@@ -15,7 +15,7 @@ import (
 func TestRewrittenWhileItIsRead(t *testing.T) {
 	reliability.Fault(t, 24, "cut below what was read and grown past it with other words, between two reads of one reading")
 	const kept = 1_000
-	old, other := numbered(0, 40_000), numbered(50_000, 100_000)
+	old, other := numbered(0, 16_000), numbered(50_000, 70_000)
 	b := newBench(t)
 	home, path := inHome(t, openThread, spoken(old...))
 	cut, tail := int64(len(spoken(old[:kept]...))), more(other...)
