@@ -310,22 +310,23 @@ func (x *Index) disconnect() (err error) {
 }
 
 // write runs f in a transaction.
-func (x *Index) write(ctx context.Context, what string, f func(*sql.Tx) error) (err error) {
-	tx, err := x.db.BeginTx(ctx, nil)
+func (x *Index) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	return x.wrap(what, inTx(ctx, x.db, f))
+}
+
+// inTx runs f in a transaction: all of it is done, or nothing.
+func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return x.wrap(what, err)
+		return err
 	}
-	defer func() {
-		if err != nil {
-			if rb := tx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
-				err = errors.Join(err, rb)
-			}
-		}
-	}()
 	if err := f(tx); err != nil {
-		return x.wrap(what, err)
+		if rb := tx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
+			err = errors.Join(err, rb)
+		}
+		return err
 	}
-	return x.wrap(what, tx.Commit())
+	return tx.Commit()
 }
 
 // view gives the index as it stands, to be asked and then released. A reader

@@ -179,22 +179,8 @@ func (v *Vectors) wrap(what string, err error) error {
 }
 
 // write runs f in a transaction.
-func (v *Vectors) write(ctx context.Context, what string, f func(*sql.Tx) error) (err error) {
-	tx, err := v.db.BeginTx(ctx, nil)
-	if err != nil {
-		return v.wrap(what, err)
-	}
-	defer func() {
-		if err != nil {
-			if rb := tx.Rollback(); rb != nil && !errors.Is(rb, sql.ErrTxDone) {
-				err = errors.Join(err, rb)
-			}
-		}
-	}()
-	if err := f(tx); err != nil {
-		return v.wrap(what, err)
-	}
-	return v.wrap(what, tx.Commit())
+func (v *Vectors) write(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	return v.wrap(what, inTx(ctx, v.db, f))
 }
 
 // model gives the number and the length of the vectors of a model; zeros for
