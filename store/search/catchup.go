@@ -212,9 +212,15 @@ func (c *catchUp) compare(ctx context.Context) (stale map[int64]holding, behind 
 }
 
 func (x *Index) held(ctx context.Context, q querier) (map[int64]holding, error) {
-	rows, err := q.QueryContext(ctx, "SELECT rollout, mark, through FROM held")
+	out, err := holdings(ctx, q, "SELECT rollout, mark, through FROM held")
+	return out, x.wrap("list rollouts", err)
+}
+
+// holdings reads what is held, by rollout.
+func holdings(ctx context.Context, q querier, query string, args ...any) (map[int64]holding, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, x.wrap("list rollouts", err)
+		return nil, err
 	}
 	defer rows.Close()
 	out := map[int64]holding{}
@@ -222,11 +228,11 @@ func (x *Index) held(ctx context.Context, q querier) (map[int64]holding, error) 
 		var row int64
 		var h holding
 		if err := rows.Scan(&row, &h.mark, &h.through); err != nil {
-			return nil, x.wrap("list rollouts", err)
+			return nil, err
 		}
 		out[row] = h
 	}
-	return out, x.wrap("list rollouts", rows.Err())
+	return out, rows.Err()
 }
 
 // write runs f in a transaction of the index, after a pause if there was one

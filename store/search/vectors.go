@@ -239,21 +239,8 @@ func (v *Vectors) Missing(ctx context.Context, db *store.DB, model string) ([]Ho
 }
 
 func (v *Vectors) held(ctx context.Context, model int64) (map[int64]holding, error) {
-	rows, err := v.db.QueryContext(ctx, "SELECT rollout, mark, through FROM held WHERE model=?", model)
-	if err != nil {
-		return nil, v.wrap("list rollouts", err)
-	}
-	defer rows.Close()
-	out := map[int64]holding{}
-	for rows.Next() {
-		var row int64
-		var h holding
-		if err := rows.Scan(&row, &h.mark, &h.through); err != nil {
-			return nil, v.wrap("list rollouts", err)
-		}
-		out[row] = h
-	}
-	return out, v.wrap("list rollouts", rows.Err())
+	out, err := holdings(ctx, v.db, "SELECT rollout, mark, through FROM held WHERE model=?", model)
+	return out, v.wrap("list rollouts", err)
 }
 
 // drop takes out what rollouts were said to hold. Their vectors stay until
