@@ -26,6 +26,8 @@ var allowed = map[string][]string{
 	"pipeline/defuse":              {},
 	"pipeline/embed":               {},
 	"pipeline/meaning":             {"pipeline/embed", "pipeline/redact"},
+	"pipeline/summary":             {"pipeline/transcript", "pipeline/loop", "pipeline/redact", "pipeline/defuse", "pipeline/summary/chat"},
+	"pipeline/summary/chat":        {},
 	"pipeline/loop":                {"pipeline/transcript"},
 	"pipeline/redact/redacttest":   {},
 	"pipeline/rollout/rollouttest": {},
