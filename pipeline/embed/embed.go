@@ -21,13 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sashabaranov/go-openai"
+
+	"github.com/session-migrator/session-migrator/pipeline/wire"
 )
 
 // Batch is how many texts a request has at most.
@@ -42,7 +42,7 @@ var (
 	ErrOptions = errors.New("the embedding settings don't fit together")
 	// ErrRemote means that the endpoint is not on this machine and nobody allowed
 	// for that. It comes with ErrOptions.
-	ErrRemote = errors.New("remote endpoints are not allowed")
+	ErrRemote = wire.ErrRemote
 	// ErrRefused means that the endpoint doesn't serve us: no or a wrong key, no
 	// right, no such model or path. Trying again doesn't help.
 	ErrRefused = errors.New("the endpoint refuses")
@@ -102,25 +102,15 @@ type Spent struct {
 
 // New looks the options over. Nothing is sent. ErrOptions.
 func New(opt Options) (*Client, error) {
-	u, err := url.Parse(opt.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%w: base URL %q is not one of http or https", ErrOptions, shown(opt.BaseURL))
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%w: the base URL of %s has more than a host and a path; a key is given by its environment variable", ErrOptions, u.Host)
+	host, local, err := wire.Check(opt.BaseURL, opt.Key != "", opt.AllowRemote)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	if opt.Model == "" {
 		return nil, fmt.Errorf("%w: no model is given", ErrOptions)
 	}
 	if opt.Dims < 0 || opt.Dims > maxDims {
 		return nil, fmt.Errorf("%w: %d dimensions; give 1 to %d", ErrOptions, opt.Dims, maxDims)
-	}
-	local := Loopback(u.Hostname())
-	if !local && !opt.AllowRemote {
-		return nil, fmt.Errorf("%w: %s is not on this machine, and %w", ErrOptions, u.Host, ErrRemote)
-	}
-	if !local && u.Scheme == "http" && opt.Key != "" {
-		return nil, fmt.Errorf("%w: the key would go to %s unencrypted; give an https URL, or no key", ErrOptions, u.Host)
 	}
 	if opt.Batch == 0 {
 		opt.Batch = Batch
@@ -131,31 +121,12 @@ func New(opt Options) (*Client, error) {
 	if opt.Timeout == 0 {
 		opt.Timeout = tryFor
 	}
-	c := &Client{opt: opt, host: u.Host, local: local, wire: newTransport(opt, local)}
+	c := &Client{opt: opt, host: host, local: local, wire: newTransport(opt, local)}
 	cfg := openai.DefaultConfig(opt.Key)
 	cfg.BaseURL = strings.TrimRight(opt.BaseURL, "/")
 	cfg.HTTPClient = &http.Client{Transport: c.wire}
 	c.api = openai.NewClientWithConfig(cfg)
 	return c, nil
-}
-
-// shown is a URL without what may be a secret.
-func shown(raw string) string {
-	if _, rest, ok := strings.Cut(raw, "@"); ok {
-		raw = rest
-	}
-	raw, _, _ = strings.Cut(raw, "?")
-	return raw
-}
-
-// Loopback tells whether a host name is this machine's own, without asking
-// anybody.
-func Loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // Host is where texts go, as ledgers and status show it.
@@ -171,7 +142,7 @@ func (c *Client) Model() string { return c.opt.Model }
 func (c *Client) Batch() int { return c.opt.Batch }
 
 // Close frees idle connections.
-func (c *Client) Close() { c.wire.base.CloseIdleConnections() }
+func (c *Client) Close() { c.wire.wire.Base.CloseIdleConnections() }
 
 // Embed gives a vector for each text, in one request. Empty texts, and more
 // than c.Batch(), are a bug of the caller. Errors: ErrRefused, ErrRequest,

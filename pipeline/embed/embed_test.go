@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/wire"
 )
 
 const key = "sk-test-0123456789abcdefghijklmnopqrstuv"
@@ -349,16 +351,11 @@ func TestOptionsThatDontFitAreRefused(t *testing.T) {
 
 func TestALocalEndpointIsNeverDialledElsewhere(t *testing.T) {
 	c, _ := open(t, Options{BaseURL: "http://localhost:1/v1", Model: "m"})
-	for address, ok := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true, "192.0.2.1:80": false, "[2001:db8::1]:80": false, "0.0.0.0:80": false} {
-		if err := insideOnly("tcp", address, nil); (err == nil) != ok {
-			t.Errorf("%s: %v", address, err)
-		}
-	}
 	// The dialler is asked: as after a name that a hosts file leads astray.
-	if _, err := c.wire.base.DialContext(t.Context(), "tcp", "192.0.2.1:9"); !errors.Is(err, errOutside) {
+	if _, err := c.wire.wire.Base.DialContext(t.Context(), "tcp", "192.0.2.1:9"); !errors.Is(err, wire.ErrOutside) {
 		t.Errorf("got %v", err)
 	}
-	if c.wire.base.Proxy != nil {
+	if c.wire.wire.Base.Proxy != nil {
 		t.Error("a proxy may come between")
 	}
 }
