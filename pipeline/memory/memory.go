@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/lang"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -155,7 +156,7 @@ func Build(in Input) Document {
 		d.State = transcript.StateEmpty
 	}
 	d.requests(in.Messages)
-	d.lang = languageOf(d.userTexts())
+	d.lang = lang.Of(d.userTexts())
 	d.work(in.Messages)
 	for i := len(in.Turns) - 1; i >= 0; i-- {
 		if t := &in.Turns[i]; t.Number == in.Thread.Turns || i == len(in.Turns)-1 {
