@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/deny"
 	"github.com/session-migrator/session-migrator/pipeline/meaning"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/search"
@@ -18,7 +19,7 @@ import (
 // only the daemon writes, but bounded for each process.
 type Asker struct {
 	c    config.Config
-	deny denied
+	deny deny.Folders
 
 	mu      sync.Mutex // guards the rest
 	from    source
@@ -32,7 +33,7 @@ func NewAsker(c config.Config) *Asker {
 	if c.Embeddings.Provider == "" {
 		return nil
 	}
-	return &Asker{c: c, deny: deny(c.Embeddings.DenyWorkspaces)}
+	return &Asker{c: c, deny: deny.New(c.Embeddings.DenyWorkspaces)}
 }
 
 // Fill adds the vector of the question's words, without its filters, to a

@@ -55,7 +55,7 @@ func (w *Worker) round(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if no, err := w.deny.lineage(ctx, w.opt.DB, t); err != nil {
+		if no, err := w.deny.Lineage(ctx, w.opt.DB, t); err != nil {
 			return false, err
 		} else if no {
 			continue

@@ -4,14 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline/embed"
-	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store/spend"
 )
 
@@ -86,80 +81,4 @@ func capsOf(c config.Embeddings, local bool) spend.Caps {
 		caps.MicroUSD = spend.Cost(1_000_000, *c.MaxUSDPerDay)
 	}
 	return caps
-}
-
-// denied are folders of which nothing is sent.
-type denied []string
-
-// deny reads the list of the settings. A link counts as what it leads to, too.
-func deny(folders []string) (d denied) {
-	for _, f := range folders {
-		d = append(d, keys(f)...)
-	}
-	return d
-}
-
-// keys are the names by which a folder is compared, rather too alike than too
-// different: as it is written, and by the links of this machine. It need not
-// exist here.
-func keys(folder string) []string {
-	folder = strings.TrimSpace(folder)
-	out := []string{key(folder)}
-	if real, ok := resolved(folder); ok {
-		if k := key(real); k != out[0] {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-func key(folder string) string {
-	return strings.ToLower(strings.TrimRight(path.Clean(transcript.WorkspaceKey(folder)), "/"))
-}
-
-// resolved follows the links in a folder, as far down as it exists.
-func resolved(folder string) (string, bool) {
-	if !filepath.IsAbs(folder) {
-		return "", false
-	}
-	for at := len(folder); at > 0; at = strings.LastIndexAny(folder[:at], `/`+string(os.PathSeparator)) {
-		if real, err := filepath.EvalSymlinks(folder[:at]); err == nil {
-			return filepath.Join(real, folder[at:]), true
-		}
-	}
-	return "", false
-}
-
-// whole tells whether a folder is named from the root on.
-func whole(folder string) bool {
-	k := transcript.WorkspaceKey(strings.TrimSpace(folder))
-	return strings.HasPrefix(k, "/") || len(k) > 1 && k[1] == ':'
-}
-
-// has tells whether a folder is one of them, or below one.
-func (d denied) has(folder string) bool {
-	for _, k := range keys(folder) {
-		for _, f := range d {
-			if k == f || strings.HasPrefix(k, f+"/") {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// thread tells whether a thread is denied by its folders. One whose folder
-// nobody knows might be in any.
-func (d denied) thread(t transcript.Thread) bool {
-	if len(d) == 0 {
-		return false
-	}
-	known := false
-	for _, f := range []string{t.Workspace, t.Cwd} {
-		if f != "" && (!whole(f) || d.has(f)) {
-			return true
-		}
-		known = known || f != ""
-	}
-	return !known
 }

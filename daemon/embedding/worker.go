@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/deny"
 	"github.com/session-migrator/session-migrator/pipeline/embed"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/search"
@@ -52,7 +53,7 @@ type Info struct {
 // Worker makes vectors.
 type Worker struct {
 	opt   Options
-	deny  denied
+	deny  deny.Folders
 	now   func() time.Time
 	sleep func(ctx context.Context, d time.Duration) bool
 
@@ -82,7 +83,7 @@ func New(opt Options) *Worker {
 	if opt.Room == nil {
 		opt.Room = func(context.Context) error { return nil }
 	}
-	return &Worker{opt: opt, deny: deny(c.DenyWorkspaces), now: time.Now, sleep: sleep, info: Info{Provider: c.Provider}}
+	return &Worker{opt: opt, deny: deny.New(c.DenyWorkspaces), now: time.Now, sleep: sleep, info: Info{Provider: c.Provider}}
 }
 
 // Info says how it is; nil of a nil worker.
