@@ -42,11 +42,6 @@ type Config struct {
 	Summaries  Summaries
 }
 
-// Summaries say who may write summaries of sessions. Nobody by default.
-type Summaries struct {
-	ByCaller bool `toml:"by_caller"` // an agent that asks over MCP may
-}
-
 // Handoff is when a session is said to be running out, and where.
 type Handoff struct {
 	Threshold float64 `toml:"threshold"` // share in use; 0: default
@@ -139,7 +134,7 @@ func Load(fl Flags, env Env) (Config, error) {
 	c.Handoff = f.Handoff
 	c.Handoff.Bus = env("DBUS_SESSION_BUS_ADDRESS")
 	c.Embeddings, c.Summaries = f.Embeddings, f.Summaries
-	if err := c.Embeddings.resolve(env, user); err != nil {
+	if err := errors.Join(c.Embeddings.resolve(env, user), c.Summaries.resolve(env, user)); err != nil {
 		return c, err
 	}
 	c.MemoryDir, err = absolute(first(f.Memory.Dir, filepath.Join(c.Home, "memory")), user)
@@ -169,7 +164,7 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, summaries.by_caller, %s", c.File, unknown[0].String(), embeddingKeys)
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s, %s", c.File, unknown[0].String(), summaryKeys, embeddingKeys)
 	}
 	return f, nil
 }
@@ -209,7 +204,7 @@ func wrongIn(key string, v any) string {
 		}
 		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "notify" }, "true or false, without quotes")
 	case "summaries":
-		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "by_caller" }, "true or false, without quotes")
+		return wrongSummaries(key, v)
 	case "embeddings":
 		return wrongEmbeddings(key, v)
 	case "models":
@@ -272,6 +267,9 @@ func (c *Config) validate() error {
 		return fmt.Errorf("settings %s: decide.reserve is %d; give a number of tokens", c.File, c.Reserve)
 	}
 	if wrong := c.Embeddings.validate(); wrong != "" {
+		return fmt.Errorf("settings %s: %s", c.File, wrong)
+	}
+	if wrong := c.Summaries.validate(); wrong != "" {
 		return fmt.Errorf("settings %s: %s", c.File, wrong)
 	}
 	for name, m := range c.Models {

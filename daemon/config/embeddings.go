@@ -69,20 +69,26 @@ func (e *Embeddings) resolve(env Env, user string) (err error) {
 			return err
 		}
 	}
-	e.DenyWorkspaces = slices.Clone(e.DenyWorkspaces)
-	for i, w := range e.DenyWorkspaces {
+	e.DenyWorkspaces, err = folders(e.DenyWorkspaces, user)
+	return err
+}
+
+// folders gives a list of folders with the user's own in place of "~".
+func folders(list []string, user string) ([]string, error) {
+	list = slices.Clone(list)
+	for i, w := range list {
 		w = strings.TrimSpace(w)
 		if w == "~" || strings.HasPrefix(w, "~/") || strings.HasPrefix(w, `~\`) {
 			if user == "" {
-				return fmt.Errorf("find %s: %w", w, ErrNoUser)
+				return nil, fmt.Errorf("find %s: %w", w, ErrNoUser)
 			}
 			w = user + w[1:]
 		}
 		// As written: what ".." leads to depends on links, which whoever compares
 		// folders looks at. It may be a folder of another system or machine.
-		e.DenyWorkspaces[i] = w
+		list[i] = w
 	}
-	return nil
+	return list, nil
 }
 
 // validate gives what is wrong, in the file's words; empty: nothing.
@@ -112,20 +118,20 @@ func (e *Embeddings) validate() string {
 	case e.MaxUSDPerDay != nil && *e.MaxUSDPerDay > 0 && e.USDPerMillionTokens == 0:
 		return "embeddings.max_usd_per_day needs embeddings.usd_per_million_tokens: nobody else tells the price"
 	}
-	if wrong := wrongURL(e.BaseURL); wrong != "" {
+	if wrong := wrongURL("embeddings.base_url", "/embeddings", "embeddings.api_key_env", e.BaseURL); wrong != "" {
 		return wrong
 	}
 	for _, w := range e.DenyWorkspaces {
-		if wrong := wrongFolder(w); wrong != "" {
+		if wrong := wrongFolder("embeddings.deny_workspaces", w); wrong != "" {
 			return wrong
 		}
 	}
 	return ""
 }
 
-// wrongURL says what is wrong with base_url, without what may be a secret.
-func wrongURL(raw string) string {
-	const key = "embeddings.base_url"
+// wrongURL says what is wrong with an endpoint's address, to which tail is added,
+// without what may be a secret.
+func wrongURL(key, tail, keyEnv, raw string) string {
 	if raw == "" {
 		return ""
 	}
@@ -137,17 +143,16 @@ func wrongURL(raw string) string {
 		}
 		return fmt.Sprintf(`%s is %q; give an address such as "https://host/v1" or "http://127.0.0.1:11434/v1"`, key, raw)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Sprintf("%s of %s has more than a host and a path; take the rest out, and give a key by embeddings.api_key_env", key, u.Host)
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/embeddings"):
-		return key + " ends with /embeddings, which is added to it; take that out"
+		return fmt.Sprintf("%s of %s has more than a host and a path; take the rest out, and give a key by %s", key, u.Host, keyEnv)
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), tail):
+		return key + " ends with " + tail + ", which is added to it; take that out"
 	}
 	return ""
 }
 
 // wrongFolder says what is wrong with an entry of deny_workspaces, which must be
 // one folder: what matches nothing would let it be sent.
-func wrongFolder(w string) string {
-	const key = "embeddings.deny_workspaces"
+func wrongFolder(key, w string) string {
 	if strings.ContainsAny(strings.TrimPrefix(w, `\\?\`), "*?") {
 		return fmt.Sprintf("%s has %q, but takes no wildcards; write the folder itself: all below it is denied, too", key, w)
 	}
@@ -164,6 +169,13 @@ func amount(f float64) bool { return f >= 0 && f < 1e6 && !math.IsNaN(f) }
 
 // wrongEmbeddings says what the first setting of a wrong type should be.
 func wrongEmbeddings(key string, v any) string {
+	return wrongTypes(key, v, []string{"provider", "base_url", "model", "api_key_env", "dir"},
+		[]string{"dims", "max_calls_per_day", "max_tokens_per_day"}, []string{"usd_per_million_tokens", "max_usd_per_day"}, []string{"allow_remote"})
+}
+
+// wrongTypes says what the first setting of a wrong type in a table should be;
+// the table may have deny_workspaces, too.
+func wrongTypes(key string, v any, texts, numbers, amounts, flags []string) string {
 	is := func(want string, names []string, fits func(any) bool) string {
 		return wrongTable(key, v, func(name string, v any) bool { return fits(v) || !slices.Contains(names, name) }, want)
 	}
@@ -171,17 +183,17 @@ func wrongEmbeddings(key string, v any) string {
 	whole := func(v any) bool { _, ok := v.(int64); return ok }
 	flag := func(v any) bool { _, ok := v.(bool); return ok }
 	for _, wrong := range []string{
-		is("a text in quotes", []string{"provider", "base_url", "model", "api_key_env", "dir"}, text),
-		is("a whole number", []string{"dims", "max_calls_per_day", "max_tokens_per_day"}, whole),
-		is("an amount such as 0.02", []string{"usd_per_million_tokens", "max_usd_per_day"}, isNumber),
-		is("true or false, without quotes", []string{"allow_remote"}, flag),
+		is("a text in quotes", texts, text),
+		is("a whole number", numbers, whole),
+		is("an amount such as 0.02", amounts, isNumber),
+		is("true or false, without quotes", flags, flag),
 	} {
 		if wrong != "" {
 			return wrong
 		}
 	}
 	if table, ok := v.(map[string]any); ok && table["deny_workspaces"] != nil {
-		return wrongList("embeddings.deny_workspaces", table["deny_workspaces"])
+		return wrongList(key+".deny_workspaces", table["deny_workspaces"])
 	}
 	return ""
 }
