@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"pipeline/compress":            {"pipeline/transcript", "pipeline/decide"},
 	"pipeline/sink":                {"pipeline/sink/block", "pipeline/redact", "pipeline/defuse", "pipeline/transcript", "store/atomicfile", "store/failpoint"},
 	"pipeline/sink/block":          {},
+	"install/plan":                 {"store/atomicfile"},
 	"store":                        {"pipeline/transcript", "pipeline/decide", "store/failpoint", "store/spend", "store/summary"},
 	"store/search":                 {"pipeline/transcript", "store", "store/failpoint"},
 	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse", "pipeline/lang"},
