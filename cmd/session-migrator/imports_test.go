@@ -46,6 +46,7 @@ var allowed = map[string][]string{
 	"pipeline/compress":            {"pipeline/transcript", "pipeline/decide"},
 	"pipeline/sink":                {"pipeline/sink/block", "pipeline/redact", "pipeline/defuse", "pipeline/transcript", "store/atomicfile", "store/failpoint"},
 	"pipeline/sink/block":          {},
+	"install/edit":                 {},
 	"install/plan":                 {"store/atomicfile"},
 	"store":                        {"pipeline/transcript", "pipeline/decide", "store/failpoint", "store/spend", "store/summary"},
 	"store/search":                 {"pipeline/transcript", "store", "store/failpoint"},
@@ -84,7 +85,7 @@ var confined = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {"daemon/mcpserver"},
 	"github.com/spf13/cobra":                 {"cmd/session-migrator"},
 	"github.com/klauspost/compress":          {"watch/tail"},
-	"github.com/BurntSushi/toml":             {"daemon/config"},
+	"github.com/BurntSushi/toml":             {"daemon/config", "install/edit"},
 	"github.com/gofrs/flock":                 {"daemon"},
 	"go.yaml.in/yaml/v3":                     {"pipeline/memory"},
 }
