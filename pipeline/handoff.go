@@ -56,7 +56,8 @@ func (p *Pipeline) Decide(t transcript.Thread, model string, opt decide.Options)
 	if opt == (decide.Options{}) {
 		opt = p.opt.Decide
 	}
-	return decideFor(p.window(p.Table(), model, m), t, opt)
+	table := p.Table()
+	return decideFor(table, p.window(table, model, m), t, opt)
 }
 
 // Migrate gives the whole conversation when it fits the target, else the most

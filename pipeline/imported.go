@@ -5,6 +5,8 @@ import (
 	"maps"
 
 	"github.com/session-migrator/session-migrator/pipeline/compress"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 )
 
 // Imported says whether the model's own vocabulary was imported: CountFor then
@@ -22,21 +24,33 @@ func (p *Pipeline) CountFor(ctx context.Context, v *View, model string) error {
 	if !ok {
 		return nil
 	}
-	if _, done := v.Thread.Tokens[e.Name]; done {
+	key := e.Key()
+	if _, done := v.Thread.Tokens[key]; done {
 		return nil
 	}
-	c, err := p.opt.Vocabularies.Counter(e.Name)
+	all, shrunk, err := p.countIn(ctx, e, v.Messages)
 	if err != nil {
 		return err
 	}
+	v.Thread.Tokens, v.Thread.ShrunkTokens = maps.Clone(v.Thread.Tokens), maps.Clone(v.Thread.ShrunkTokens)
+	v.Thread.Tokens[key], v.Thread.ShrunkTokens[key] = all, shrunk
+	return nil
+}
+
+// countIn counts messages in an imported vocabulary, whole and shrunk.
+func (p *Pipeline) countIn(ctx context.Context, e vocabs.Entry, ms []transcript.Message) (int64, int64, error) {
+	c, err := p.opt.Vocabularies.Counter(e.Name)
+	if err != nil {
+		return 0, 0, err
+	}
 	var all, shrunk int64
-	for i := range v.Messages {
-		m := &v.Messages[i]
+	for i := range ms {
+		m := &ms[i]
 		if !m.Role.Migrates() {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, 0, err
 		}
 		body := m.Body()
 		n := int64(c.CountString(body) + c.CountString(m.Name))
@@ -46,7 +60,5 @@ func (p *Pipeline) CountFor(ctx context.Context, v *View, model string) error {
 		}
 		shrunk += n
 	}
-	v.Thread.Tokens, v.Thread.ShrunkTokens = maps.Clone(v.Thread.Tokens), maps.Clone(v.Thread.ShrunkTokens)
-	v.Thread.Tokens[e.Name], v.Thread.ShrunkTokens[e.Name] = all, shrunk
-	return nil
+	return all, shrunk, nil
 }

@@ -44,7 +44,7 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 	if q.Target == "" {
 		ts := p.targets.Load()
 		for _, i := range ts.shown {
-			in.Decisions = append(in.Decisions, decideFor(ts.windows[i], v.Thread, p.opt.Decide))
+			in.Decisions = append(in.Decisions, decideFor(ts.table, ts.windows[i], v.Thread, p.opt.Decide))
 		}
 	} else {
 		d := p.Decide(v.Thread, q.Target, decide.Options{})

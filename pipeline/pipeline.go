@@ -66,7 +66,7 @@ type targets struct {
 type target struct {
 	decide.Window
 	framing  capacity.Framing
-	imported string // vocabulary that is the model's own; "" for none
+	imported vocabs.Entry // vocabulary that is the model's own; zero for none
 }
 
 // fitsShown bounds how many decisions stand in a document's front matter, which
@@ -181,7 +181,7 @@ func (p *Pipeline) Table() *capacity.Table { return p.targets.Load().table }
 // window maps a row of the capacity table to what decide needs.
 func (p *Pipeline) window(table *capacity.Table, id string, m capacity.Model) target {
 	own, _ := p.opt.Vocabularies.For(table.Canonical(id))
-	return target{framing: m.Framing, imported: own.Name, Window: decide.Window{
+	return target{framing: m.Framing, imported: own, Window: decide.Window{
 		Model: id, Surface: m.Surface, WindowTokens: m.Window, InputLimit: m.Input, MaxOutput: m.MaxOutput,
 		EffectivePercent: m.EffectivePercent,
 		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, FactorTypical: m.Factor, FactorLow: m.FactorLow, Exact: m.CountExact,
@@ -194,14 +194,22 @@ func (p *Pipeline) decisions(t transcript.Thread) []decide.Decision {
 	ts := p.targets.Load()
 	out := make([]decide.Decision, len(ts.windows))
 	for i, w := range ts.windows {
-		out[i] = decideFor(w, t, p.opt.Decide)
+		out[i] = decideFor(ts.table, w, t, p.opt.Decide)
 	}
 	return out
 }
 
-func decideFor(w target, t transcript.Thread, opt decide.Options) decide.Decision {
-	if _, ok := t.Tokens[w.imported]; ok && w.imported != "" {
-		w.Encoding, w.Exact, w.Factor, w.FactorTypical, w.FactorLow = w.imported, true, 1, 1, 1
+// decideFor decides for a target of a table.
+func decideFor(table *capacity.Table, w target, t transcript.Thread, opt decide.Options) decide.Decision {
+	if w.Surface == capacity.SurfaceCodex {
+		if n := overheadOf(table, t.First); n > 0 {
+			w.OverheadTokens, w.Measured = n, true
+		}
+	}
+	if own := w.imported.Key(); own != "" {
+		if n, ok := t.Tokens[own]; ok {
+			return decideExactly(w, t, n, t.ShrunkTokens[own], opt)
+		}
 	}
 	n, ok := t.Tokens[w.Encoding]
 	if !ok {
@@ -212,6 +220,20 @@ func decideFor(w target, t transcript.Thread, opt decide.Options) decide.Decisio
 	if !ok {
 		shrunk = t.ShrunkTokens[tokens.O200kBase.String()]
 	}
+	return decideOn(w, t, n, shrunk, opt)
+}
+
+// decideExactly decides with a count in the model's own vocabulary, which was
+// imported.
+func decideExactly(w target, t transcript.Thread, n, shrunk int64, opt decide.Options) decide.Decision {
+	usual := decideOn(w, t, 0, 0, opt)
+	w.Encoding, w.Exact, w.CountSource, w.Factor, w.FactorTypical, w.FactorLow = w.imported.Name, true, "", 1, 1, 1
+	d := decideOn(w, t, n, shrunk, opt)
+	d.Usual = usual.Basis()
+	return d
+}
+
+func decideOn(w target, t transcript.Thread, n, shrunk int64, opt decide.Options) decide.Decision {
 	c := t.Counts
 	others := max(t.Migrated-c.User-c.Assistant-c.ToolCalls-c.ToolResults, 0)
 	w.FramingTokens = w.framing.Around(c.User+others, c.Assistant, c.ToolCalls, c.ToolResults)

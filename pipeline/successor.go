@@ -23,7 +23,7 @@ func (p *Pipeline) Successor(t transcript.Thread, account bool) string {
 			if err != nil || bareID(m) == bareID(own) || account && m.Surface == capacity.SurfaceCodex {
 				continue
 			}
-			d := decideFor(p.window(p.Table(), id, m), t, p.opt.Decide)
+			d := decideFor(table, p.window(table, id, m), t, p.opt.Decide)
 			if d.Verdict == decide.Direct {
 				return id
 			}

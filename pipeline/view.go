@@ -211,6 +211,20 @@ func (v *View) extend(d *transcript.Delta, cp store.Checkpoint, before, after tr
 	if after.Model != "" {
 		t.Model = after.Model
 	}
+	if f := after.First; f.Input > 0 && before.First.Input == 0 {
+		v.firstRequest(f, cp.GenerationSeq)
+	}
+}
+
+// firstRequest counts the first request, when the vendor's count of it is among
+// the lines that aren't committed yet.
+func (v *View) firstRequest(f transcript.FirstRequest, before int64) {
+	for i := range v.Messages {
+		if m := &v.Messages[i]; m.RolloutID == v.Thread.RolloutID && m.Seq <= before+f.Through {
+			f.Add(m.Role, 1, int64(m.Tokens))
+		}
+	}
+	v.Thread.First = f
 }
 
 // threadTurn places a rollout's turn within the thread; 0 is before any request.

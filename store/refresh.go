@@ -65,8 +65,15 @@ func (db *DB) refresh(ctx context.Context, tx *sql.Tx, threadID string, decideAl
 			return err
 		}
 	}
+	if t.First, err = firstRequest(ctx, tx, segs); err != nil {
+		return err
+	}
 	row, err := db.saveThread(ctx, tx, &t, head)
 	if err != nil || decideAll == nil {
+		return err
+	}
+	// For the decisions alone: what the thread's row holds follows from its items.
+	if err := withCounted(ctx, tx, row, &t); err != nil {
 		return err
 	}
 	return db.saveDecisions(ctx, tx, row, t, decideAll(t))
@@ -291,7 +298,7 @@ func (db *DB) saveThread(ctx context.Context, tx *sql.Tx, t *transcript.Thread, 
 // saveDecisions writes the figures that differ from thread to thread; those of
 // the target are kept once.
 func (db *DB) saveDecisions(ctx context.Context, tx *sql.Tx, thread int64, t transcript.Thread, all []decide.Decision) error {
-	st, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO decision VALUES(?,?,?,?,?,?,?,?,?,?,?)`)
+	st, err := tx.PrepareContext(ctx, `INSERT OR REPLACE INTO decision VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)`)
 	if err != nil {
 		return err
 	}
@@ -311,7 +318,15 @@ func (db *DB) saveDecisions(ctx context.Context, tx *sql.Tx, thread int64, t tra
 		if d.Budget != nil {
 			budget = *d.Budget
 		}
-		if _, err := st.ExecContext(ctx, thread, target, d.Verdict, d.Strategy, d.Fit, d.SessionTokens, d.TargetTokens, budget, t.Migrated, t.LastSeq, now); err != nil {
+		var overhead any
+		if d.OverheadSource == decide.OverheadMeasured {
+			overhead = d.Overhead
+		}
+		vocabulary := ""
+		if d.Usual != (decide.Basis{}) {
+			vocabulary = d.Encoding
+		}
+		if _, err := st.ExecContext(ctx, thread, target, d.Verdict, d.Strategy, d.Fit, d.SessionTokens, d.TargetTokens, budget, t.Migrated, t.LastSeq, now, overhead, vocabulary); err != nil {
 			return err
 		}
 	}
@@ -348,6 +363,10 @@ func targets(ctx context.Context, q queryer) (map[string]target, error) {
 func saveTarget(ctx context.Context, tx *sql.Tx, d *decide.Decision, stored target) (id int64, err error) {
 	same := *d
 	same.SessionTokens, same.TargetTokens, same.Budget = 0, 0, nil
+	same.Stand(same.OverheadAssumed, decide.OverheadAssumed)
+	if same.Usual != (decide.Basis{}) {
+		same.Rest(same.Usual)
+	}
 	same.Recount()
 	same.Verdict, same.Strategy, same.Fit = decide.Direct, 0, decide.Comfortable
 	same.KeptTokens, same.KeptMessages, same.OmittedMessages, same.ThroughSeq = 0, 0, 0, 0

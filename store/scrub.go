@@ -116,6 +116,7 @@ func sweep(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 		"DELETE FROM thread WHERE thread_id NOT IN (SELECT thread_id FROM rollout)",
 		"DELETE FROM decision WHERE thread NOT IN (SELECT id FROM thread) OR target NOT IN (SELECT id FROM target)",
 		"DELETE FROM pack WHERE thread NOT IN (SELECT id FROM thread)",
+		"DELETE FROM counted WHERE thread NOT IN (SELECT id FROM thread)",
 	} {
 		r, err := tx.ExecContext(ctx, q)
 		if err != nil {
@@ -169,7 +170,7 @@ func threadText(ctx context.Context, q queryer, threadID string) (string, error)
 	for _, query := range []string{
 		`SELECT id||' '||head||' '||workspace||' '||parent||' '||subagent||' '||archived||' '||gone||' '||state||' '||created_ns||' '||updated_ns||' '||tokens||' '||title||' '||body
 			FROM thread WHERE thread_id=?`,
-		`SELECT coalesce(g.model||' '||g.body, 'none')||' '||d.verdict||' '||d.strategy||' '||d.fit||' '||d.tokens||' '||d.target_tokens||' '||coalesce(d.budget,'')||' '||d.messages||' '||d.through_seq
+		`SELECT coalesce(g.model||' '||g.body, 'none')||' '||d.verdict||' '||d.strategy||' '||d.fit||' '||d.tokens||' '||d.target_tokens||' '||coalesce(d.budget,'')||' '||d.messages||' '||d.through_seq||' '||coalesce(d.overhead,'')||' '||d.vocabulary
 			FROM thread t JOIN decision d ON d.thread=t.id LEFT JOIN target g ON g.id=d.target WHERE t.thread_id=? ORDER BY d.target`,
 		"SELECT base_sums FROM rollout WHERE thread_id=? AND base_rollout<>'' ORDER BY id",
 	} {

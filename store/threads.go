@@ -208,8 +208,14 @@ func (db *DB) Resolve(ctx context.Context, arg, workspace, except string) (strin
 // Decisions gives what was decided for a thread: for one target, or for all
 // with an empty model. Kept figures are in where a pack was made.
 func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.Decision, error) {
+	own := "d.overhead, d.vocabulary"
+	if has, err := db.hasCounted(ctx); err != nil {
+		return nil, err
+	} else if !has {
+		own = "NULL, ''"
+	}
 	rows, err := db.read.QueryContext(ctx, `SELECT g.body, d.verdict, d.strategy, d.fit, d.tokens, d.target_tokens, d.budget, d.messages, d.through_seq, d.computed_ns,
-			p.tokens, p.kept, p.omitted
+			p.tokens, p.kept, p.omitted, `+own+`
 		FROM thread t JOIN decision d ON d.thread=t.id JOIN target g ON g.id=d.target
 		LEFT JOIN pack p ON p.thread=t.id AND p.budget=d.budget AND p.through_seq=d.through_seq AND p.strategy=CASE d.strategy WHEN 1 THEN 'shrunk' ELSE 'selected' END
 		WHERE t.thread_id=?1 AND (?2='' OR g.model=?2) ORDER BY g.id`, threadID, model)
@@ -223,8 +229,9 @@ func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.D
 		var d decide.Decision
 		var v, s, fit, tokens, target, messages int
 		var through, computed int64
-		var budget, kept, keptMessages, omitted sql.NullInt64
-		if err := rows.Scan(&body, &v, &s, &fit, &tokens, &target, &budget, &messages, &through, &computed, &kept, &keptMessages, &omitted); err != nil {
+		var budget, kept, keptMessages, omitted, overhead sql.NullInt64
+		var vocabulary string
+		if err := rows.Scan(&body, &v, &s, &fit, &tokens, &target, &budget, &messages, &through, &computed, &kept, &keptMessages, &omitted, &overhead, &vocabulary); err != nil {
 			return nil, db.wrap("read decisions", err)
 		}
 		if err := json.Unmarshal([]byte(body), &d); err != nil {
@@ -232,6 +239,15 @@ func (db *DB) Decisions(ctx context.Context, threadID, model string) ([]decide.D
 		}
 		d.Verdict, d.Strategy, d.Fit = decide.Verdict(v), decide.Strategy(s), decide.Fit(fit)
 		d.SessionTokens, d.TargetTokens, d.ThroughSeq, d.ComputedAt = tokens, target, through, at(computed)
+		if d.OverheadSource == 0 { // of a program before this one
+			d.OverheadSource, d.OverheadAssumed = decide.OverheadAssumed, d.Overhead
+		}
+		if overhead.Valid {
+			d.Stand(int(overhead.Int64), decide.OverheadMeasured)
+		}
+		if vocabulary != "" {
+			d.Rest(decide.Basis{Encoding: vocabulary, Exact: true, Factor: 1, FactorTypical: 1, FactorLow: 1})
+		}
 		d.Recount()
 		if budget.Valid {
 			b := int(budget.Int64)

@@ -201,7 +201,7 @@ func (p *packs) decide(ctx context.Context, model string) (d decide.Decision, pr
 	}
 	d = p.r.pipe.Decide(p.v.Thread, model, p.opt)
 	d.ComputedAt = p.now.UTC()
-	if ready, ok := p.ready[model]; ok && ready.Window == d.Window && ready.Verdict == d.Verdict && ready.SessionTokens == d.SessionTokens {
+	if ready, ok := p.ready[model]; ok && ready.Window == d.Window && ready.Verdict == d.Verdict && ready.SessionTokens == d.SessionTokens && ready.Basis() == d.Basis() && ready.Room == d.Room {
 		d = ready
 	}
 	if d.Verdict == decide.Direct || d.KeptMessages > 0 || d.Budget == nil {

@@ -26,7 +26,7 @@ func getMigrationDecision() *tool {
 			`"session_tokens":{"type":"integer"},"context_window":{"type":"integer"},"room_tokens":{"type":"integer"},"budget_tokens":{"type":"integer"},` +
 			`"reserve_tokens":{"type":"integer"},"kept_messages":{"type":"integer"},"omitted_messages":{"type":"integer"},"result_tokens":{"type":"integer"},` +
 			`"token_count":{"type":"string","enum":["exact","estimate"]},"target_tokens":{"type":"integer"},"target_tokens_low":{"type":"integer"},"target_tokens_high":{"type":"integer"},` +
-			`"message_overhead":{"type":"integer"},"encoding":{"type":"string"},"window_source":{"type":"string"},"confidence":{"type":"string"},` +
+			`"message_overhead":{"type":"integer"},"overhead_tokens":{"type":"integer"},"overhead_source":{"type":"string"},"encoding":{"type":"string"},"window_source":{"type":"string"},"confidence":{"type":"string"},` +
 			`"computed_at":{"type":"string"},"decisions":{"type":"array","items":{"type":"object"}},` +
 			`"memory_uri":{"type":"string"},"fresh":{"type":"boolean"},"read_bytes":{"type":"integer"},"behind_bytes":{"type":"integer"},"as_of":{"type":"string"},"age":{"type":"string"},"note":{"type":"string"}},"required":["session_id","fresh"]}`,
 		run: runGetMigrationDecision,
@@ -55,6 +55,10 @@ type verdict struct {
 	TargetLow  int64  `json:"target_tokens_low"`
 	TargetHigh int64  `json:"target_tokens_high"`
 	Framing    int    `json:"message_overhead"`
+	// What stands before the conversation, and whether that was measured on the
+	// session or is assumed.
+	Overhead       int    `json:"overhead_tokens"`
+	OverheadSource string `json:"overhead_source"`
 	Encoding   string `json:"encoding"`
 	Source     string `json:"window_source"`
 	Confidence string `json:"confidence"`
@@ -170,7 +174,7 @@ func sameDecision(a, b decide.Decision) bool {
 		return *d.Budget
 	}
 	return a.Verdict == b.Verdict && a.Strategy == b.Strategy && a.Fit == b.Fit && a.SessionTokens == b.SessionTokens &&
-		a.TargetTokens == b.TargetTokens && budget(a) == budget(b)
+		a.TargetTokens == b.TargetTokens && budget(a) == budget(b) && a.Room == b.Room && a.Basis() == b.Basis()
 }
 
 // everyVerdict decides for all targets that are kept ready.
@@ -195,7 +199,8 @@ func (s *server) verdict(d decide.Decision) verdict {
 	v := verdict{
 		TargetModel: d.TargetModel, Surface: d.Surface, Decision: d.Verdict.String(), Strategy: d.Strategy.String(), Fit: d.Fit.String(),
 		SessionTokens: d.SessionTokens, Window: d.Window, Room: d.Room, Budget: d.Budget, Reserve: d.Reserve,
-		Count: "estimate", Target: int64(d.TargetTokens), TargetLow: d.Count.Lo, TargetHigh: d.Count.Hi, Framing: d.MessageOverhead, Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
+		Count: "estimate", Target: int64(d.TargetTokens), TargetLow: d.Count.Lo, TargetHigh: d.Count.Hi, Framing: d.MessageOverhead,
+		Overhead: d.Overhead, OverheadSource: d.OverheadSource.String(), Encoding: d.Encoding, Source: d.WindowSource, Confidence: d.Confidence,
 	}
 	if d.Exact {
 		v.Count = "exact"

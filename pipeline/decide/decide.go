@@ -70,6 +70,9 @@ type Window struct {
 	// OverheadTokens is what the target puts before the conversation; 0 takes
 	// the surface's default, a negative value means nothing.
 	OverheadTokens int
+	// Measured says that OverheadTokens was measured on this very thread, rather
+	// than assumed for all.
+	Measured bool
 	// Encoding names the vocabulary the thread was counted with.
 	Encoding string
 	// Factor converts counted tokens to the target's, as an upper bound;
@@ -83,6 +86,8 @@ type Window struct {
 	FramingTokens int
 	// Exact says that Encoding is the target's own vocabulary.
 	Exact bool
+	// CountSource says whose the factors are, if they aren't the program's own.
+	CountSource string
 	// Source, Date, MatchedBy and Confidence tell where the figures are from;
 	// they are handed through.
 	Source, Date, MatchedBy, Confidence string
@@ -115,6 +120,8 @@ type Decision struct {
 	Factor        float64 `json:"factor"`
 	FactorTypical float64 `json:"factor_typical"`
 	FactorLow     float64 `json:"factor_low"`
+	// CountSource says whose the factors are, if they aren't the program's own.
+	CountSource string `json:"count_source,omitempty"`
 	// Count is the thread's texts in the target's own tokens, with bounds;
 	// MessageOverhead what the chat format adds around its messages.
 	Count           tokens.Result `json:"count"`
@@ -124,8 +131,12 @@ type Decision struct {
 	EffectivePercent int `json:"effective_percent"`
 	Reserve          int `json:"reserve"`
 	Overhead         int `json:"overhead"`
-	Ceiling          int `json:"ceiling"`
-	Room             int `json:"room"` // in the target's tokens
+	// OverheadSource is whose word Overhead is, OverheadAssumed what is taken
+	// where nothing was measured.
+	OverheadSource  OverheadSource `json:"overhead_source"`
+	OverheadAssumed int            `json:"overhead_assumed"`
+	Ceiling         int            `json:"ceiling"`
+	Room            int            `json:"room"` // in the target's tokens
 	// Budget is what the hand-over may count in tokens of Encoding, so that
 	// Budget × Factor keeps to the limit; nil when direct.
 	Budget *int `json:"budget"`
@@ -143,6 +154,35 @@ type Decision struct {
 	// When and up to which item, filled in by the caller.
 	ComputedAt time.Time `json:"computed_at"`
 	ThroughSeq int64     `json:"through_seq"`
+
+	// Usual is how the target's tokens are counted where nothing better is known
+	// of the thread; zero if that is how they are counted here. Filled in by the
+	// caller, for the cache.
+	Usual Basis `json:"-"`
+}
+
+// Basis is what a target's tokens are told by.
+type Basis struct {
+	Encoding                         string
+	Exact                            bool
+	Factor, FactorTypical, FactorLow float64
+	CountSource                      string
+}
+
+// Basis is that of the decision.
+func (d *Decision) Basis() Basis {
+	return Basis{d.Encoding, d.Exact, d.Factor, d.FactorTypical, d.FactorLow, d.CountSource}
+}
+
+// Rest puts the decision on another basis. Tokens stay as they are.
+func (d *Decision) Rest(b Basis) {
+	d.Encoding, d.Exact, d.Factor, d.FactorTypical, d.FactorLow, d.CountSource = b.Encoding, b.Exact, b.Factor, b.FactorTypical, b.FactorLow, b.CountSource
+}
+
+// Stand sets what stands before the conversation, as far as the ceiling allows.
+func (d *Decision) Stand(overhead int, s OverheadSource) {
+	d.Overhead, d.OverheadSource = overhead, s
+	d.Room = d.Ceiling - d.Overhead
 }
 
 // For decides whether the target w can take over a thread of so many tokens.
@@ -161,11 +201,14 @@ func For(w Window, sessionTokens, shrunkTokens int, exact bool, p Options) Decis
 		TargetModel: w.Model, Surface: w.Surface,
 		SessionTokens: max(sessionTokens, 0), TargetTokens: need,
 		Encoding: w.Encoding, Exact: exact && w.Exact,
-		Factor: float64(factor) / one, FactorTypical: w.FactorTypical, FactorLow: w.FactorLow,
+		Factor: float64(factor) / one, FactorTypical: w.FactorTypical, FactorLow: w.FactorLow, CountSource: w.CountSource,
 		Window: w.WindowTokens, EffectivePercent: effectivePercent(w),
-		Reserve: r.reserve, Overhead: r.overhead, Ceiling: r.ceiling, Room: r.room,
+		Reserve: r.reserve, Overhead: r.overhead, OverheadSource: OverheadAssumed, OverheadAssumed: r.assumed, Ceiling: r.ceiling, Room: r.room,
 		WindowSource: w.Source, WindowDate: w.Date,
 		MatchedBy: w.MatchedBy, Confidence: w.Confidence,
+	}
+	if w.Measured && w.OverheadTokens != 0 {
+		d.OverheadSource = OverheadMeasured
 	}
 	d.Recount()
 	switch {
@@ -219,6 +262,9 @@ func (d *Decision) Converted(counted int) tokens.Result {
 	r.Typical = min(r.Typical, r.High)
 	r.Low = min(r.Low, r.Typical)
 	c := r.Apply(int64(counted), d.Encoding, d.Exact)
+	if c.Method == tokens.Estimated {
+		c.Source = d.CountSource
+	}
 	c.Hi = int64(scaleUp(max(counted, 0), factor)) // the very figure that is compared
 	return c
 }

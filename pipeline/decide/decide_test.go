@@ -212,6 +212,28 @@ func TestCountHasBounds(t *testing.T) {
 	}
 }
 
+func TestMeasuredOverheadSaysSo(t *testing.T) {
+	w := decide.Window{Model: "gpt-x", Surface: "codex", WindowTokens: 200_000, Encoding: "o200k_base", Factor: 1, Exact: true}
+	usual := decide.For(w, 100, 100, true, decide.Options{})
+	w.OverheadTokens, w.Measured = 6_613, true
+	d := decide.For(w, 100, 100, true, decide.Options{})
+	if d.Overhead != 6_613 || d.Room != d.Ceiling-6_613 || d.OverheadSource != decide.OverheadMeasured || d.OverheadAssumed != 10_000 {
+		t.Errorf("%+v", d)
+	}
+	if usual.OverheadSource != decide.OverheadAssumed || usual.Room != d.Room-10_000+6_613 {
+		t.Errorf("assumed %+v", usual)
+	}
+	// Whatever was measured, a tiny window keeps room.
+	w.WindowTokens = 8_000
+	if d := decide.For(w, 100, 100, true, decide.Options{}); d.Overhead != d.Ceiling/4 || d.OverheadAssumed != d.Ceiling/4 {
+		t.Errorf("tiny %+v", d)
+	}
+	d.Stand(usual.Overhead, decide.OverheadAssumed)
+	if d.Room != usual.Room || d.Overhead != usual.Overhead {
+		t.Errorf("back to what is assumed: %+v", d)
+	}
+}
+
 func TestDecisionJSON(t *testing.T) {
 	w := decide.Window{
 		Model: "gpt-x", Surface: "codex", WindowTokens: 272_000, MaxOutput: 128_000, EffectivePercent: 95,
@@ -222,7 +244,7 @@ func TestDecisionJSON(t *testing.T) {
 	want := `{"target_model":"gpt-x","surface":"codex","verdict":"direct","strategy":null,"fit":"comfortable",` +
 		`"session_tokens":1234,"target_tokens":1234,"encoding":"o200k_base","exact":true,"factor":1,` +
 		`"factor_typical":0,"factor_low":0,"count":{"tokens":1234,"method":"exact","lo":1234,"hi":1234,"encoding":"o200k_base"},"message_overhead":0,` +
-		`"window":272000,"effective_percent":95,"reserve":20000,"overhead":10000,"ceiling":244800,"room":234800,` +
+		`"window":272000,"effective_percent":95,"reserve":20000,"overhead":10000,"overhead_source":"assumed","overhead_assumed":10000,"ceiling":244800,"room":234800,` +
 		`"budget":null,"kept_tokens":0,"kept_messages":0,"omitted_messages":0,` +
 		`"window_source":"table","window_date":"2026-11-20","matched_by":"exact","confidence":"high",` +
 		`"computed_at":"0001-01-01T00:00:00Z","through_seq":0}`

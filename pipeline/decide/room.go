@@ -37,11 +37,12 @@ const (
 const claudeCodeMargin = 13_000
 
 // room holds what is left of a window after each step.
-type room struct{ reserve, ceiling, overhead, room int }
+type room struct{ reserve, ceiling, overhead, assumed, room int }
 
 func roomOf(w Window, p Options) room {
 	window := max(w.WindowTokens, 0)
-	rule, overhead := surfaceRule(w.Surface)
+	rule, assumed := surfaceRule(w.Surface)
+	overhead := assumed
 	if w.Ceiling != 0 {
 		rule = w.Ceiling
 	}
@@ -76,8 +77,8 @@ func roomOf(w Window, p Options) room {
 	}
 
 	// [3] What is left for the conversation.
-	overhead = min(overhead, ceiling/4)
-	return room{reserve: reserve, ceiling: ceiling, overhead: overhead, room: ceiling - overhead}
+	overhead, assumed = min(overhead, ceiling/4), min(assumed, ceiling/4)
+	return room{reserve: reserve, ceiling: ceiling, overhead: overhead, assumed: assumed, room: ceiling - overhead}
 }
 
 // answerReserve is what the target keeps free for its answer by itself.

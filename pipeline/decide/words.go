@@ -54,8 +54,20 @@ const (
 	PolicyComfortable
 )
 
+// OverheadSource says whose word the overhead of a decision is.
+type OverheadSource uint8
+
+const (
+	// OverheadAssumed is what programs of the target's kind put there usually.
+	OverheadAssumed OverheadSource = iota + 1
+	// OverheadMeasured is what the vendor counted beside the messages in the
+	// first request of the thread.
+	OverheadMeasured
+)
+
 // The name tables are read only.
 var (
+	overheadNames = [...]string{OverheadAssumed: "assumed", OverheadMeasured: "measured"}
 	verdictNames  = [...]string{Direct: "direct", Compress: "compress"}
 	fitNames      = [...]string{Comfortable: "comfortable", Tight: "tight", Over: "over"}
 	strategyNames = [...]string{Shrunk: "shrunk", Selected: "selected", Latest: "latest"}
@@ -125,6 +137,21 @@ func (s *Strategy) UnmarshalText(text []byte) error {
 		return nil
 	}
 	return parse("strategy", strategyNames[:], text, (*uint8)(s))
+}
+
+// String returns "assumed" or "measured"; the zero value is "assumed".
+func (s OverheadSource) String() string {
+	return nameOf("overhead source", overheadNames[:], max(uint8(s), 1))
+}
+
+// MarshalText writes the name; it fails for a value outside the set.
+func (s OverheadSource) MarshalText() ([]byte, error) {
+	return textOf("overhead source", overheadNames[:], max(uint8(s), 1))
+}
+
+// UnmarshalText reads the name.
+func (s *OverheadSource) UnmarshalText(text []byte) error {
+	return parse("overhead source", overheadNames[:], text, (*uint8)(s))
 }
 
 // String returns "fits" or "comfortable"; the zero value is "fits".

@@ -163,6 +163,7 @@ func (p *Parser) emit(it transcript.Item, r *record, d *transcript.Delta) {
 	p.m.Seq++
 	it.Seq = p.m.Seq
 	it.Time, it.Offset, it.Size, it.Ordinal = r.time, r.offset, r.size, r.ordinal
+	p.m.Request.see(&it)
 	d.Bytes += int64(len(it.Text) + len(it.Args))
 	d.Items = append(d.Items, it)
 }

@@ -51,6 +51,7 @@ type memory struct {
 	Fresh   bool             `json:"fresh,omitempty"`   // one was read since the last request
 	Seen    []uint64         `json:"seen,omitempty"`    // newest response ids
 	Shown   string           `json:"shown,omitempty"`   // model and window last reported
+	Request firstRequest     `json:"request,omitzero"`  // of the first one
 
 	// whole documents
 	Doc     int    `json:"doc,omitempty"`

@@ -121,6 +121,9 @@ func (p *Parser) tokenCount(r *record, d *transcript.Delta) {
 	if hasLast {
 		p.facts.ContextNow, p.facts.ContextInput = last.Total, last.Input
 	}
+	if hasTotal && hasLast {
+		p.firstRequest(total, last)
+	}
 	if hasTotal {
 		p.count(total, last, hasLast, r)
 	}

@@ -57,6 +57,9 @@ type Result struct {
 	Hi     int64  `json:"hi"`
 	// Encoding is what was counted with.
 	Encoding string `json:"encoding"`
+	// Source says who the number or its bounds are from, where that isn't the
+	// program: a vendor, or a calibration and its date.
+	Source string `json:"source,omitempty"`
 }
 
 // Ratio converts a count in one vocabulary to that of another: tokens of the

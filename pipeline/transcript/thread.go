@@ -35,6 +35,41 @@ type Quota struct {
 	Seen    time.Time // UTC, of the report
 }
 
+// FirstRequest is the first question of a conversation to a model, of which the
+// vendor said how many tokens it was made of. It holds no more than what the
+// program put there and the first messages: the difference is what stands before
+// a conversation.
+type FirstRequest struct {
+	Model   string `json:"model"`
+	Input   int64  `json:"input"`   // tokens, by the vendor's count
+	Through int64  `json:"through"` // number of the newest item in it, within its rollout
+	// Of the items in it: their o200k_base tokens, and how many they are.
+	Own       int64 `json:"own,omitempty"`
+	User      int   `json:"user,omitempty"`
+	Assistant int   `json:"assistant,omitempty"`
+	Calls     int   `json:"calls,omitempty"`
+	Results   int   `json:"results,omitempty"`
+}
+
+// Add counts n items of a role with so many tokens.
+func (f *FirstRequest) Add(role Role, n int, tokens int64) {
+	if !role.Migrates() {
+		return
+	}
+	f.Own += tokens
+	switch role {
+	case RoleUser, RoleAgent:
+		f.User += n
+	case RoleAssistant:
+		f.Assistant += n
+	case RoleToolCall:
+		f.Calls += n
+	case RoleToolResult:
+		f.Results += n
+	case RoleReasoning, RoleCompaction:
+	}
+}
+
 // Base says where a rollout's history begins: in the first lines of another.
 type Base struct {
 	RolloutID string `json:"rollout_id"`
@@ -92,6 +127,8 @@ type Facts struct {
 	ContextInput int64   // tokens the newest request was made of; 0 unknown
 	Quotas       []Quota // of the account, as reported newest; nil unknown
 
+	First FirstRequest // without counts; zero if it can't be compared with what was said
+
 	Turns       int // live turns so far; turns with a higher number were rolled back
 	Images      int
 	Compactions int
@@ -131,6 +168,7 @@ type Thread struct {
 	ContextTokens   int64 // the next request starts from
 	ContextInput    int64 // the newest request was made of
 	Quotas          []Quota
+	First           FirstRequest // of the history; zero unknown
 	Counts          Counts
 
 	Tokens       map[string]int64 // per encoding name: what Migrates, current branch
@@ -141,6 +179,22 @@ type Thread struct {
 	Rollbacks    int    // of its head: how often the user took turns back
 	Untouched    bool   // a fork that adds nothing to what it inherits
 	BaseMissing  string // rollout id of a base that isn't here; empty if complete
+}
+
+// Counted is what a thread came to in a vocabulary of its own choice.
+type Counted struct {
+	Vocabulary string
+	Tokens     int64
+	Shrunk     int64 // the same with long tool output shrunk
+	// The thread as it was then.
+	Through  int64
+	Messages int
+	O200k    int64
+}
+
+// Of tells whether the thread is still as it was.
+func (c *Counted) Of(t *Thread) bool {
+	return c.Through == t.LastSeq && c.Messages == t.Migrated && c.O200k == t.Tokens["o200k_base"]
 }
 
 // Message is an item as part of a thread: numbered through the whole branch.

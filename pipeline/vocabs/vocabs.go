@@ -38,6 +38,15 @@ type Entry struct {
 	Closed bool     `json:"closed"`
 }
 
+// Key tells counts in the vocabulary from those in all others, also from those
+// in another file that had its name; empty for none.
+func (e Entry) Key() string {
+	if e.Name == "" {
+		return ""
+	}
+	return e.Name + "@" + e.SHA256[:min(len(e.SHA256), 16)]
+}
+
 // Shelf gives the imported vocabularies of one folder. It is safe for concurrent
 // use.
 type Shelf struct {
