@@ -12,6 +12,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
+	"github.com/session-migrator/session-migrator/daemon/exe"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -34,6 +35,7 @@ type Options struct {
 	consumers []sink.Consumer                      // of documents; nil: all there are
 	usage     func(dir string) (disk.Usage, error) // nil: the system's answer
 	began     time.Time                            // when Run did; a new cache changes nothing about it
+	program   exe.File                             // that Run began from
 }
 
 // engine is one writer at work: the lock, the cache and what fills it.

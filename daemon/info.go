@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
+	"github.com/session-migrator/session-migrator/daemon/exe"
 )
 
 // Info is what a daemon says of itself.
@@ -27,42 +27,12 @@ type Info struct {
 	Problems  []string   `json:"problems"`
 	Sinks     []SinkInfo `json:"sinks"`
 	Paused    Paused     `json:"paused"` // of intake
-	Program   Program    `json:"program"`
+	Program   exe.File   `json:"program"`
 	Homes     []string   `json:"codex_homes"`
 	MemoryDir string     `json:"memory_dir"`
 
 	Embeddings *embedding.Info `json:"embeddings,omitempty"` // nil: they are off
 	Summaries  bool            `json:"summaries,omitempty"`  // that agents write are taken in
-}
-
-// Program is the file that a daemon was started from.
-type Program struct {
-	Path    string    `json:"path"` // empty: not known
-	Size    int64     `json:"size"`
-	ModTime time.Time `json:"mod_time"`
-}
-
-// thisProgram tells of our own file.
-func thisProgram() Program {
-	path, err := os.Executable()
-	if err != nil {
-		return Program{}
-	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return Program{}
-	}
-	return Program{Path: path, Size: st.Size(), ModTime: st.ModTime().UTC()}
-}
-
-// Replaced tells whether another file, or none, is there by now: an upgrade
-// that the daemon has not noticed.
-func (p Program) Replaced() bool {
-	if p.Path == "" {
-		return false
-	}
-	st, err := os.Stat(p.Path)
-	return err != nil && errors.Is(err, fs.ErrNotExist) || err == nil && (st.Size() != p.Size || !st.ModTime().Equal(p.ModTime))
 }
 
 // SinkInfo says how a sink is.

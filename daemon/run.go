@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/session-migrator/session-migrator/daemon/exe"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/watch"
 )
@@ -38,7 +39,7 @@ var errReplaced = errors.New("the cache was deleted or replaced")
 // returns nil. A cache that is found damaged, or was taken away, is made anew
 // from the rollouts. *LockedError if another process does so already.
 func Run(ctx context.Context, opt Options) error {
-	opt.began = time.Now().UTC()
+	opt.began, opt.program = time.Now().UTC(), exe.This()
 	for n := 1; ; n++ {
 		begun := time.Now()
 		err := run(ctx, opt)
@@ -248,7 +249,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 
 // house keeps what the daemon says of itself current, and the WAL short.
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
-	since, program := e.opt.began, thisProgram()
+	since := e.opt.began
 	var said Info
 	var version, seen int64 = -1, 0
 	wait := firstTick
@@ -259,7 +260,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 		now := Info{
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
 			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
-			Sinks: pub.info(), Paused: e.gate.state(), Program: program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
+			Sinks: pub.info(), Paused: e.gate.state(), Program: e.opt.program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
 			Embeddings: e.embed.Info(), Summaries: e.opt.Config.Summaries.ByCaller,
 		}
 		if !now.same(said) {

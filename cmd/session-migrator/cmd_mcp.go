@@ -13,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
+	"github.com/session-migrator/session-migrator/daemon/exe"
 	"github.com/session-migrator/session-migrator/daemon/mcpserver"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -63,7 +64,7 @@ func runMCP(ctx context.Context, a *app, workspace string) error {
 	if err != nil {
 		return err
 	}
-	d.Env = a.env
+	d.Env, d.Updated = a.env, exe.NewWatch(exe.This(), version).Note
 	asker := embedding.NewAsker(c)
 	defer func() { _ = asker.Close() }() // only read
 	d.Meaning = asker.Fill

@@ -24,11 +24,16 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 	add := func(name, fix, format string, args ...any) {
 		out = append(out, fault{name, fmt.Sprintf(format, args...), fix})
 	}
+	changed, replaced := i.Program.Changed()
 	switch {
+	case i.Version != "" && newer(i.Version, version):
+		add("daemon version", "update this program, or use the daemon's: "+shellWord(i.Program.Path), "the daemon is of version %s, this program is older: %s", i.Version, version)
 	case i.Version != "" && i.Version != version:
 		add("daemon version", restart, "the daemon is of version %s, this program of %s", i.Version, version)
-	case i.Program.Replaced():
-		add("daemon version", restart, "the program at %s was replaced or deleted since the daemon was started", i.Program.Path)
+	case replaced && changed.Gone:
+		add("daemon version", restart, "the program that the daemon was started from is gone: %s", i.Program.Path)
+	case replaced:
+		add("daemon version", restart, "the program at %s was replaced at %s, since the daemon was started", i.Program.Path, changed.At.Local().Format("2006-01-02 15:04:05"))
 	}
 	if len(i.Homes) > 0 && !slices.Equal(i.Homes, c.CodexHomes) {
 		add("daemon settings", restart+" from this shell, or set codex_homes in "+c.File, "the daemon watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(i.Homes), joined(c.CodexHomes))
@@ -43,6 +48,20 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 		add("intake", makeRoom(c), "nothing new is taken in since %s: %s", i.Paused.Since.Local().Format("2006-01-02 15:04:05"), i.Paused.Reason)
 	}
 	return out
+}
+
+// newer tells whether version a follows b: v1.10.0 does v1.9.2. What is no
+// version follows nothing.
+func newer(a, b string) bool {
+	x, okX := numbersOf(a)
+	y, okY := numbersOf(b)
+	return okX && okY && slices.Compare(x[:], y[:]) > 0
+}
+
+// numbersOf gives the three of a version, what comes behind them left out.
+func numbersOf(version string) (n [3]int, ok bool) {
+	_, err := fmt.Sscanf(version, "v%d.%d.%d", &n[0], &n[1], &n[2])
+	return n, err == nil
 }
 
 func makeRoom(c config.Config) string {

@@ -50,6 +50,9 @@ type Deps struct {
 	// Spool is the folder through which agents may save summaries of sessions;
 	// empty: they may not.
 	Spool string
+	// Updated says in a few words that another program lies where this one was
+	// started from; empty: none does. nil: it is not known. Each answer asks.
+	Updated func() string
 	// Version of the program.
 	Version string
 	// Workspace, if set, is the only folder whose sessions are answered from.

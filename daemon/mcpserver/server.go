@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -132,8 +133,29 @@ const (
 func (s *server) call(ctx context.Context, t *tool, raw json.RawMessage, who caller) result {
 	r, err := s.ask(ctx, t, raw, who)
 	if err != nil {
-		return result{text: s.told(ctx, t.name, err), failed: true}
+		r = result{text: s.told(ctx, t.name, err), failed: true}
 	}
+	return s.dated(r)
+}
+
+// dated says in an answer that this process is not what is installed any more.
+// Clients keep a server as long as they live, for days.
+func (s *server) dated(r result) result {
+	if s.deps.Updated == nil {
+		return r
+	}
+	note := s.deps.Updated()
+	if note == "" {
+		return r
+	}
+	note += "; restart this MCP server or the agent to use it"
+	field, err := marshal(note)
+	if err != nil || r.data == nil {
+		r.text = note + ".\n" + r.text
+		return r
+	}
+	r.data = slices.Concat(bytes.TrimSuffix(r.data, []byte("}")), []byte(`,"update":`), field, []byte("}"))
+	r.text = perLine(r.data)
 	return r
 }
 

@@ -2,7 +2,10 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -48,5 +51,37 @@ func TestTheDaemonMakesTheCacheAnew(t *testing.T) {
 	}
 	if got, ours := serverBeside(true).explain(t.Context(), store.ErrFolder); !strings.Contains(got, "session-migrator doctor") || ours {
 		t.Errorf("%q, %t", got, ours)
+	}
+}
+
+// Clients keep a server for days: each kind of answer says that another is
+// installed by now, in the form that the client shows.
+func TestAnswersSayThatTheProgramWasReplaced(t *testing.T) {
+	note := ""
+	s := &server{deps: Deps{Updated: func() string { return note }}}
+	data, err := dataResult(map[string]any{"a": []int{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, failed := result{text: "session x\n…"}, result{text: "No session matches.", failed: true}
+	for _, r := range []result{data, page, failed} {
+		if got := s.dated(r); !reflect.DeepEqual(got, r) {
+			t.Errorf("nothing happened: %+v", got)
+		}
+	}
+	note = "session-migrator was updated (v1.2.0 → v1.3.0)"
+	const all = "session-migrator was updated (v1.2.0 → v1.3.0); restart this MCP server or the agent to use it"
+	got := s.dated(data)
+	var shown, carried struct {
+		A      []int
+		Update string
+	}
+	if err := errors.Join(json.Unmarshal(got.data, &carried), json.Unmarshal([]byte(got.text), &shown)); err != nil || !reflect.DeepEqual(shown, carried) || carried.Update != all || len(carried.A) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, r := range []result{page, failed} {
+		if got := s.dated(r); got.text != all+".\n"+r.text || got.data != nil || got.failed != r.failed {
+			t.Errorf("%+v", got)
+		}
 	}
 }
