@@ -34,7 +34,7 @@ func This() File {
 		return File{}
 	}
 	if byName, err := invoked(os.Args[0]); err == nil {
-		if st, err := os.Stat(byName); err == nil && os.SameFile(st, running) {
+		if st, err := os.Stat(byName); err == nil && os.SameFile(st, running) { //nolint:gosec // it is only compared
 			path = byName
 		}
 	}
