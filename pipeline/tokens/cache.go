@@ -2,28 +2,27 @@ package tokens
 
 import "encoding/binary"
 
-// cache remembers how many tokens a piece has. It is of fixed size, so it is
-// bounded without bookkeeping, and it holds numbers only, so the garbage
-// collector never looks into it. Larger would not be faster: what falls out of
-// it is a word seen long ago, what falls out of the processor's second-level
-// cache is everything.
+// cache remembers how many tokens a piece has. It is bounded without
+// bookkeeping, and it holds numbers only, so the garbage collector never looks
+// into it. Where most pieces are found it is not larger than the processor's
+// second-level cache bears.
 //
-// A piece has two places, neighbours in memory. It is looked for and put in the
-// first, and what is there goes to the second: so a rare word that falls on
-// the place of a frequent one does not drive it out.
+// A piece has one place, which is looked at first, and may stand anywhere in the
+// line of the processor's cache around it: so words that fall on one place do not
+// drive each other out, and to look at the others costs little, as they have
+// arrived with the first. What is found there changes places with the first.
 type cache struct {
 	short []uint64    // pieces of 1-7 bytes
 	mid   [][2]uint64 // 8-15 bytes
-	long  [][8]uint64 // 16-56 bytes
+	wide  [3]wide     // more, see wide.go
+	turn  uint        // whose turn it is to go
 }
 
 const (
 	shortBits = 15 // 256 KB
 	midBits   = 15 // 512 KB
-	longBits  = 14 // 1 MB
-
-	// longMax is the longest piece remembered: seven words beside the tag.
-	longMax = 56
+	shortLine = 8  // places in a line
+	midLine   = 4
 
 	// The top byte of a key word holds the length and the count: bits 61-63
 	// the length (of the word's part of the piece), bit 60 set, so that an
@@ -38,7 +37,7 @@ func newCache() cache {
 	return cache{
 		short: make([]uint64, 1<<shortBits),
 		mid:   make([][2]uint64, 1<<midBits),
-		long:  make([][8]uint64, 1<<longBits),
+		wide:  [3]wide{{width: 4, most: 15}, {width: 8, most: 16}, {width: 16, most: 13}},
 	}
 }
 
@@ -77,23 +76,31 @@ func (c *Counter) countPiece(text []byte, i, j int) int {
 	case n < 16:
 		return c.count16(text, i, j)
 	}
-	return c.countMore(text, i, j)
+	return c.countWide(text, i, j)
 }
 
 // count8 counts a piece of 1-7 bytes.
 func (c *Counter) count8(text []byte, i, j int) int {
 	key := shortKey(load8(text, i), j-i)
 	at := shortSlot(key)
-	slot, second := &c.cache.short[at], &c.cache.short[at^1]
-	if (*slot^key)&^countMask == 0 {
-		return int(*slot >> keyCount & 0xf)
-	}
-	if (*second^key)&^countMask == 0 {
-		*slot, *second = *second, *slot
-		return int(*slot >> keyCount & 0xf)
+	line := (*[shortLine]uint64)(c.cache.short[at&^(shortLine-1):])
+	at &= shortLine - 1
+	c.cache.turn++
+	free := c.cache.turn % shortLine
+	for k, slot := range line {
+		if (slot^key)&^countMask == 0 {
+			line[k], line[at] = line[at], slot
+			return int(slot >> keyCount & 0xf)
+		}
+		if slot == 0 {
+			free = uint(k)
+		}
 	}
 	count := c.merger.count(text[i:j])
-	*slot, *second = key|uint64(count)<<keyCount, *slot
+	if line[at] != 0 {
+		line[free] = line[at]
+	}
+	line[at] = key | uint64(count)<<keyCount
 	return count
 }
 
@@ -102,65 +109,28 @@ func (c *Counter) count16(text []byte, i, j int) int {
 	n := j - i - 8
 	low := load8(text, i)
 	high := lowBytes(load8(text, i+8), n) | uint64(n)<<keyLength | keyUsed
-	at := spread(low^high*0xd6e8feb86659fd93) >> (64 - midBits)
-	slot, second := &c.cache.mid[at], &c.cache.mid[at^1]
+	at := spread(mix(low, high)) >> (64 - midBits)
+	slot := &c.cache.mid[at]
 	if slot[0] == low && (slot[1]^high)&^countMask == 0 {
 		return int(slot[1] >> keyCount & 0xf)
 	}
-	if second[0] == low && (second[1]^high)&^countMask == 0 {
-		*slot, *second = *second, *slot
-		return int(slot[1] >> keyCount & 0xf)
-	}
-	count := c.merger.count(text[i:j])
-	*second = *slot
-	slot[0], slot[1] = low, high|uint64(count)<<keyCount
-	return count
-}
-
-// countMore counts a piece of 16 bytes or more.
-func (c *Counter) countMore(text []byte, i, j int) int {
-	if j-i > longMax {
-		return c.merger.count(text[i:j])
-	}
-	// Words 0-6 are the piece, zero-padded; the last is length and, below, count.
-	var key [8]uint64
-	hash, k := uint64(0), 0
-	for ; i+8*k+8 <= j; k++ {
-		key[k] = binary.LittleEndian.Uint64(text[i+8*k:])
-		hash = spread(hash ^ key[k])
-		hash ^= hash >> 29
-	}
-	if rest := j - i - 8*k; rest > 0 {
-		key[k] = lowBytes(load8(text, i+8*k), rest)
-		hash = spread(hash ^ key[k])
-		hash ^= hash >> 29
-	}
-	key[7] = uint64(j-i) << 32
-	at := spread(hash^key[7]) >> (64 - longBits)
-	slot, second := &c.cache.long[at], &c.cache.long[at^1]
-	if sameLong(slot, &key) {
-		return int(slot[7] & 0xffffffff)
-	}
-	if sameLong(second, &key) {
-		*slot, *second = *second, *slot
-		return int(slot[7] & 0xffffffff)
-	}
-	got := c.merger.count(text[i:j])
-	*second = *slot
-	key[7] |= uint64(got)
-	*slot = key
-	return got
-}
-
-// sameLong says whether a slot holds the key, whatever the count beside it.
-func sameLong(slot, key *[8]uint64) bool {
-	if slot[7]>>32 != key[7]>>32 {
-		return false
-	}
-	for i := range 7 {
-		if slot[i] != key[i] {
-			return false
+	line := (*[midLine][2]uint64)(c.cache.mid[at&^(midLine-1):])
+	c.cache.turn++
+	free := &line[c.cache.turn%midLine]
+	for k := range line {
+		other := &line[k]
+		if other[0] == low && (other[1]^high)&^countMask == 0 {
+			*slot, *other = *other, *slot
+			return int(slot[1] >> keyCount & 0xf)
+		}
+		if other[1] == 0 {
+			free = other
 		}
 	}
-	return true
+	count := c.merger.count(text[i:j])
+	if slot[1] != 0 {
+		*free = *slot
+	}
+	slot[0], slot[1] = low, high|uint64(count)<<keyCount
+	return count
 }

@@ -29,7 +29,8 @@ func (c class) blank() bool { return c >= classNewline }
 // is what the last byte of UTF-8 tells apart: the block comes from the bytes
 // before it, the place in the block from the last byte.
 type classTable struct {
-	ascii  [256]class // 0 from 0x80 on
+	ascii  [256]class   // 0 from 0x80 on
+	lanes  *[256]uint64 // see windows.go
 	block  [0x110000 / 64]uint16
 	blocks [][64]class
 }
@@ -65,6 +66,7 @@ func newClassTable() *classTable {
 	flat['\r'], flat['\n'] = classNewline, classNewline
 	t := &classTable{}
 	copy(t.ascii[:0x80], flat)
+	t.lanes = lanesOf(&t.ascii)
 	seen := map[[64]class]uint16{}
 	for i := range t.block {
 		block := [64]class(flat[i*64:])

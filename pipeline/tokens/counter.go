@@ -1,7 +1,6 @@
 package tokens
 
 import (
-	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 	"unsafe"
@@ -63,10 +62,8 @@ func (c *Counter) countValid(text []byte) int {
 		c.load()
 	}
 	switch c.encoding {
-	case O200kBase:
-		return c.countO200k(text)
-	case Cl100kBase:
-		return c.countCl100k(text)
+	case O200kBase, Cl100kBase:
+		return c.countWindows(text)
 	case P50kBase, R50kBase:
 		return c.legacy.count(text)
 	}
@@ -115,48 +112,6 @@ func (c *Counter) countImported(text []byte) int {
 		} else {
 			count += c.ranked.count(text[i:j])
 		}
-		i = j
-	}
-	return count
-}
-
-// The two loops are the same but for the splitter: called through a value it
-// would cost more than the look-up of a common word. For the same reason the
-// look-up of short pieces stands in them.
-
-func (c *Counter) countO200k(text []byte) int {
-	classes, short := c.classes, (*shortCache)(c.cache.short)
-	count := 0
-	for i := 0; i < len(text); {
-		j := classes.o200k(text, i)
-		if n := j - i; n < 8 && i+8 <= len(text) {
-			key := shortKey(binary.LittleEndian.Uint64(text[i:]), n)
-			if slot := short[shortSlot(key)]; (slot^key)&^countMask == 0 {
-				count += int(slot >> keyCount & 0xf)
-				i = j
-				continue
-			}
-		}
-		count += c.countPiece(text, i, j)
-		i = j
-	}
-	return count
-}
-
-func (c *Counter) countCl100k(text []byte) int {
-	classes, short := c.classes, (*shortCache)(c.cache.short)
-	count := 0
-	for i := 0; i < len(text); {
-		j := classes.cl100k(text, i)
-		if n := j - i; n < 8 && i+8 <= len(text) {
-			key := shortKey(binary.LittleEndian.Uint64(text[i:]), n)
-			if slot := short[shortSlot(key)]; (slot^key)&^countMask == 0 {
-				count += int(slot >> keyCount & 0xf)
-				i = j
-				continue
-			}
-		}
-		count += c.countPiece(text, i, j)
 		i = j
 	}
 	return count

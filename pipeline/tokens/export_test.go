@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/bits"
 )
 
 // Pieces returns text as the split pattern of the counter cuts it.
@@ -91,3 +92,21 @@ func PiecesBy(s Split, text string) (all []string) {
 
 // Shared says whether two counters have one vocabulary.
 func Shared(a, b *Counter) bool { return a.merger.v == b.merger.v }
+
+// WindowPieces returns text as the windows and, where these can't tell, the
+// splitters of one piece cut it.
+func WindowPieces(c *Counter, text string) (all []string) {
+	room := append([]byte(text), make([]byte, windowRoom)...)
+	for i := 0; i < len(text); {
+		starts, from := c.starts(room[i:i+windowRoom], len(text)-i), i
+		for s := starts &^ 1; s != 0; s &= s - 1 {
+			end := from + bits.TrailingZeros64(s)
+			all, i = append(all, text[i:end]), end
+		}
+		if i == from {
+			i = c.pieceEnd([]byte(text), i)
+			all = append(all, text[from:i])
+		}
+	}
+	return all
+}
