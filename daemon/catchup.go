@@ -107,6 +107,11 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 	if _, err := e.drainSpool(ctx, true); err != nil {
 		return s, err
 	}
+	if publish {
+		if err := e.recountAll(ctx); err != nil {
+			return s, err
+		}
+	}
 	s.Lines, s.Bytes, s.Items = t.lines, t.bytes, t.items
 	s.NotFullyRead, s.Copies = t.problems, t.copies
 	for _, p := range l.problems {

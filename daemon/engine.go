@@ -50,6 +50,7 @@ type engine struct {
 	index *indexer          // keeps the search index; nil in a run that ends by itself
 	gate  *gate             // what writes to the cache goes through it
 	embed *embedding.Worker // nil: the settings ask for none, or the run ends by itself
+	exact *exact            // counts in imported vocabularies; nil in a run that ends by itself
 	aside string            // where a damaged cache was moved, empty if none was
 	cut   bool              // the run before did not come to its end
 

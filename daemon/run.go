@@ -74,7 +74,7 @@ func run(ctx context.Context, opt Options) (err error) {
 	}
 	defer func() { err = e.closed(ctx, err) }()
 	e.later, e.index = newLater(), newIndexer(e)
-	e.embed = newEmbedder(e)
+	e.embed, e.exact = newEmbedder(e), newExact(e)
 	t := newTally(opt.Progress)
 	t.phase(PhaseList)
 	l, err := e.list(ctx)
@@ -147,6 +147,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 			return err
 		}
 		close(e.index.filled)
+		e.exact.everything()
 		pub.rescan()
 		if err := e.relay.all(ctx); err != nil {
 			return err
@@ -160,6 +161,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("notify", e.relay.run)
 	part("index", e.index.run)
 	part("embed", e.runEmbed)
+	part("count exactly", e.exact.run)
 	part("take summaries in", func(ctx context.Context) error { return e.takeSummaries(ctx, pub) })
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("release vocabularies", e.release)
@@ -237,6 +239,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 	}
 	for id := range t.changed {
 		pub.changed(id, t.ended)
+		e.exact.changed(id)
 		if err := e.relay.changed(ctx, id); err != nil {
 			return err
 		}
@@ -273,6 +276,9 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			return errors.Join(errReplaced, e.taken(ctx))
 		}
 		e.index.look()
+		if err := e.exact.look(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("imported vocabularies can't be taken in", "err", err)
+		}
 		if anew, err := e.keepLock(); err != nil {
 			return err
 		} else if anew {

@@ -60,6 +60,7 @@ type targets struct {
 	table   *capacity.Table
 	windows []target
 	shown   []int // of windows: those that documents name
+	imports int64 // of the imported vocabularies, when they were asked
 }
 
 // target is what one model takes in, and what its chat format adds.
@@ -138,6 +139,7 @@ func (p *Pipeline) Release() {
 // Retarget takes in what the rollouts reported of models' windows since the
 // last time.
 func (p *Pipeline) Retarget(ctx context.Context) error {
+	imports, _ := p.opt.Vocabularies.Look() // as Follow
 	table := capacity.Default()
 	if p.db != nil {
 		seen, err := p.db.Windows(ctx, time.Now().Add(-observedFor))
@@ -154,7 +156,7 @@ func (p *Pipeline) Retarget(ctx context.Context) error {
 		table = table.With(rows...)
 	}
 	table = table.With(p.opt.Models...)
-	t := &targets{table: table}
+	t := &targets{table: table, imports: imports}
 	makers := map[string]bool{}
 	for _, id := range p.opt.Targets {
 		m, _ := table.Lookup(id)

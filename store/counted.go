@@ -49,43 +49,42 @@ func (db *DB) vocabularies(ctx context.Context) ([]string, error) {
 	return out, db.wrap("list counts", err)
 }
 
-// Counted gives what a thread counts in a vocabulary, whether or not it has
-// changed since; ErrNotFound if it was never counted.
-func (db *DB) Counted(ctx context.Context, threadID, vocabulary string) (c transcript.Counted, err error) {
+// Counted gives what a thread counted in imported vocabularies, whether or not it
+// has changed since.
+func (db *DB) Counted(ctx context.Context, threadID string) ([]transcript.Counted, error) {
 	if has, err := db.hasCounted(ctx); err != nil || !has {
-		return c, errOr(err, ErrNotFound)
+		return nil, err
 	}
-	c.Vocabulary = vocabulary
-	err = db.read.QueryRowContext(ctx, `SELECT c.through_seq, c.messages, c.o200k, c.tokens, c.shrunk FROM counted c JOIN thread t ON t.id=c.thread
-		WHERE t.thread_id=? AND c.vocabulary=?`, threadID, vocabulary).Scan(&c.Through, &c.Messages, &c.O200k, &c.Tokens, &c.Shrunk)
-	return c, db.wrap("read a count", err)
+	out, err := counts(ctx, db.read, "(SELECT id FROM thread WHERE thread_id=?)", threadID)
+	return out, db.wrap("read counts", err)
 }
 
-func errOr(err, other error) error {
+func counts(ctx context.Context, q queryer, thread string, arg any) (out []transcript.Counted, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT vocabulary, through_seq, messages, o200k, tokens, shrunk FROM counted WHERE thread="+thread, arg)
 	if err != nil {
-		return err
-	}
-	return other
-}
-
-// withCounted adds what is known of a thread in imported vocabularies, as far as
-// it holds for the thread as it is.
-func withCounted(ctx context.Context, q queryer, row int64, t *transcript.Thread) error {
-	rows, err := q.QueryContext(ctx, "SELECT vocabulary, through_seq, messages, o200k, tokens, shrunk FROM counted WHERE thread=?", row)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var c transcript.Counted
 		if err := rows.Scan(&c.Vocabulary, &c.Through, &c.Messages, &c.O200k, &c.Tokens, &c.Shrunk); err != nil {
-			return err
+			return nil, err
 		}
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+// withCounted adds what is known of a thread in imported vocabularies, as far as
+// it holds for the thread as it is.
+func withCounted(ctx context.Context, q queryer, row int64, t *transcript.Thread) error {
+	all, err := counts(ctx, q, "?", row)
+	for _, c := range all {
 		if c.Of(t) {
 			t.Tokens[c.Vocabulary], t.ShrunkTokens[c.Vocabulary] = c.Tokens, c.Shrunk
 		}
 	}
-	return rows.Err()
+	return err
 }
 
 // hasCounted tells whether decisions have figures of their own threads: the

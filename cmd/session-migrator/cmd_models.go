@@ -8,6 +8,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
+	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 )
 
 func newModelsCommand(a *app) *cobra.Command {
@@ -31,11 +32,15 @@ Exit codes: 0 answered, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
+			shelf, err := a.vocabularies()
+			if err != nil {
+				return err
+			}
 			query := strings.Join(words, " ")
 			if !cmd.Flags().Changed("limit") && query != "" {
 				limit = usualModels
 			}
-			return printModels(a, findModels(t, query, minWindow), limit, query)
+			return printModels(a, withImported(findModels(t, query, minWindow), t, shelf), limit, query)
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many; 0 for all (default 20 for a query, all without)")
@@ -80,12 +85,28 @@ func findModels(t *capacity.Table, query string, minWindow int) []capacity.Model
 }
 
 type modelsJSON struct {
-	Schema int              `json:"schema"`
-	Models []capacity.Model `json:"models"`
-	Total  int              `json:"total"` // without the limit
+	Schema int         `json:"schema"`
+	Models []modelJSON `json:"models"`
+	Total  int         `json:"total"` // without the limit
 }
 
-func printModels(a *app, models []capacity.Model, limit int, query string) error {
+type modelJSON struct {
+	capacity.Model
+	// Imported is the vocabulary that the user imported for it: its tokens are
+	// counted in that, exactly.
+	Imported string `json:"imported,omitempty"`
+}
+
+func withImported(models []capacity.Model, t *capacity.Table, shelf *vocabs.Shelf) []modelJSON {
+	out := make([]modelJSON, len(models))
+	for i, m := range models {
+		e, _ := shelf.For(t.Canonical(m.ID))
+		out[i] = modelJSON{m, e.Name}
+	}
+	return out
+}
+
+func printModels(a *app, models []modelJSON, limit int, query string) error {
 	total := len(models)
 	if limit > 0 {
 		models = models[:min(limit, total)]
@@ -97,7 +118,10 @@ func printModels(a *app, models []capacity.Model, limit int, query string) error
 		right: []bool{false, false, false, true, true, true}, paint: map[string]colour{"none": red, "low": yellow}}
 	for _, m := range models {
 		encoding := m.Encoding.String()
-		if !m.CountExact {
+		switch {
+		case m.Imported != "":
+			encoding = m.Imported
+		case !m.CountExact:
 			encoding = "~" + encoding
 		}
 		t.add(clean(m.ID, false), orDash(m.Surface), orDash(m.Host), number(m.Window), dashZero(m.Input), dashZero(m.MaxOutput), encoding,

@@ -134,6 +134,9 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 		s := sessionJSON{ThreadID: t.ID, Title: shown(t.Title), Workspace: shown(t.Workspace), Cwd: shown(t.Cwd), UpdatedAt: instant(t.Updated), Turns: t.Turns,
 			Tokens: t.Tokens["o200k_base"], Model: t.Model, State: t.State, Archived: t.Archived, Subagents: t.Subagents, Untouched: t.Untouched, Handoff: due[t.ID], Pinned: slices.Contains(said.Pins, t.ID)}
 		if f.model != "" {
+			if err := r.pipe.Recall(ctx, &t); err != nil {
+				return err
+			}
 			d := r.pipe.Decide(t, f.model, decide.Options{})
 			d.ComputedAt = a.now().UTC()
 			s.Decision = &d

@@ -67,6 +67,10 @@ func (c *cache) use(ctx context.Context) (h *handle, release func(), err error) 
 		}
 		h = c.install(fresh)
 	}
+	// A vocabulary that was imported since counts at once.
+	if _, err := h.pipe.Follow(ctx); err != nil {
+		c.log.Warn("take imported vocabularies in", "err", err)
+	}
 	if c.now().Sub(h.looked) > retargetEvery {
 		h.looked = c.now()
 		if err := h.pipe.Retarget(ctx); err != nil {
@@ -189,7 +193,8 @@ func (c *cache) models(ctx context.Context) (*pipeline.Pipeline, func(), error) 
 			return nil, nil, err
 		}
 	}
-	return c.bare, func() {}, nil
+	_, err = c.bare.Follow(ctx)
+	return c.bare, func() {}, err
 }
 
 // close closes what is open and in nobody's use; what is in use is closed by

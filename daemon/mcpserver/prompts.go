@@ -123,6 +123,9 @@ func (s *server) handoffFacts(ctx context.Context, c call, target string) (strin
 	if err != nil {
 		return "", err
 	}
+	if err := h.pipe.Recall(ctx, &t); err != nil {
+		return "", err
+	}
 	if d := h.pipe.Decide(t, target, decide.Options{}); d.Verdict == decide.Direct {
 		facts += fmt.Sprintf(" This session (%s tokens) fits it whole: say briefly what its text doesn't.", grouped(d.SessionTokens))
 	} else {

@@ -112,7 +112,10 @@ func runGetMigrationDecision(ctx context.Context, s *server, c call) (result, er
 	if changed != nil && !errors.Is(changed, store.ErrChanged) {
 		return result{}, changed
 	}
-	if fresh.Behind > 0 || changed != nil || h.pipe.Imported(target) {
+	if err := h.pipe.Recall(ctx, &t); err != nil {
+		return result{}, err
+	}
+	if fresh.Behind > 0 || changed != nil || !h.pipe.Counts(&t, target) {
 		// The messages are loaded for the few sessions alone that are being
 		// written, or whose rows disagree, and to count them for a model whose
 		// vocabulary the user imported.

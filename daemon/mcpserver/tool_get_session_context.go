@@ -179,6 +179,9 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 	}
 	var dec decide.Decision
 	if cur.Target != "" {
+		if err := p.Recall(ctx, &v.Thread); err != nil {
+			return nil, err
+		}
 		dec = p.Decide(v.Thread, cur.Target, decide.Options{})
 		d.labels = append(d.labels, "for "+clip(oneLine(cur.Target), 80))
 	}

@@ -220,6 +220,9 @@ func (s *server) sessionRow(ctx context.Context, h *handle, t *transcript.Thread
 	if target == "" {
 		return row, nil
 	}
+	if err := h.pipe.Recall(ctx, t); err != nil {
+		return row, err
+	}
 	d, err := s.stored(ctx, h, t, target)
 	row.Decision = d.Verdict.String()
 	return row, err

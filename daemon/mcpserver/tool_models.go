@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 
+	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 )
 
@@ -53,7 +54,9 @@ type modelRow struct {
 	Note       string `json:"note,omitempty"`
 }
 
-func rowOf(m capacity.Model) modelRow {
+// rowOf gives what is known of a model. Its encoding is the one that was imported
+// for it, if one was.
+func rowOf(p *pipeline.Pipeline, m capacity.Model) modelRow {
 	r := modelRow{Model: m.ID, Surface: m.Surface, Window: m.Window, Input: m.Input, MaxOutput: m.MaxOutput, Provider: m.Host,
 		Encoding: m.Encoding.String(), Count: "estimate", Source: m.Source.String(), AsOf: m.Date,
 		MatchedBy: m.MatchedBy.String(), Confidence: m.Confidence.String(), Note: m.Note}
@@ -62,6 +65,9 @@ func rowOf(m capacity.Model) modelRow {
 	}
 	if m.CountExact {
 		r.Count = "exact"
+	}
+	if e, ok := p.Imported(m.ID); ok {
+		r.Encoding, r.Count = e.Name, "exact"
 	}
 	return r
 }
@@ -83,7 +89,7 @@ func runModelContextWindow(ctx context.Context, s *server, c call) (result, erro
 	if err != nil {
 		return result{}, err
 	}
-	return dataResult(rowOf(m))
+	return dataResult(rowOf(p, m))
 }
 
 type modelList struct {
@@ -140,7 +146,7 @@ func runListKnownModels(ctx context.Context, s *server, c call) (result, error) 
 		out.Next = encodeCursor(cur)
 	}
 	for _, m := range found {
-		out.Models = append(out.Models, rowOf(m))
+		out.Models = append(out.Models, rowOf(p, m))
 	}
 	return dataResult(out)
 }

@@ -10,9 +10,12 @@
 package vocabs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,12 +53,14 @@ func (e Entry) Key() string {
 // Shelf gives the imported vocabularies of one folder. It is safe for concurrent
 // use.
 type Shelf struct {
-	dir     string
-	entries []Entry
+	dir string
 
-	mu   sync.Mutex
-	open map[string]*tokens.Imported // by name; guarded by mu
-	bad  map[string]error            // why one can't be used; guarded by mu
+	mu      sync.Mutex // guards the rest
+	entries []Entry
+	seen    string                      // the folder's files when entries were read
+	changes int64                       // how often they were others
+	open    map[string]*tokens.Imported // by key
+	bad     map[string]error            // by key: why one can't be used; nil if its hash is right
 }
 
 const (
@@ -67,54 +72,134 @@ const (
 // manifests that can't be read; the others are there all the same.
 func Open(dir string) (*Shelf, error) {
 	s := &Shelf{dir: dir, open: map[string]*tokens.Imported{}, bad: map[string]error{}}
-	files, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
+	_, err := s.Look()
+	return s, err
+}
+
+// Look reads the folder again if a file in it is another than the last time. It
+// gives a number that rises whenever vocabularies came, went or changed, and the
+// error of Open. A nil shelf is empty.
+func (s *Shelf) Look() (changes int64, err error) {
+	if s == nil {
+		return 0, nil
 	}
-	if err != nil {
-		return s, fmt.Errorf("list imported vocabularies: %w", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.changes, fmt.Errorf("list imported vocabularies: %w", err)
 	}
+	now := look(files)
+	if now == s.seen {
+		return s.changes, nil
+	}
+	first := s.seen == ""
+	s.seen = now
 	var bad []error
+	s.entries, err = nil, nil
 	for _, f := range files {
 		if filepath.Ext(f.Name()) != manifestExt {
 			continue
 		}
-		var e Entry
-		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err == nil {
-			err = json.Unmarshal(text, &e)
-		}
-		if err == nil && (e.Name+manifestExt != f.Name() || !namePattern.MatchString(e.Name)) {
-			err = fmt.Errorf("it names itself %q", e.Name)
-		}
+		e, err := readManifest(s.dir, f.Name())
 		if err != nil {
-			bad = append(bad, fmt.Errorf("read manifest of imported vocabulary %s: %w", f.Name(), err))
+			bad = append(bad, err)
 			continue
 		}
 		s.entries = append(s.entries, e)
 	}
-	return s, errors.Join(bad...)
+	clear(s.bad) // what stands there may be right now
+	clear(s.open)
+	if !first {
+		s.changes++
+	}
+	return s.changes, errors.Join(bad...)
 }
 
-// Entries are sorted by name.
-func (s *Shelf) Entries() []Entry { return slices.Clone(s.entries) }
+// look tells files from others that took their places.
+func look(files []fs.DirEntry) string {
+	b := []byte{'-'}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil {
+			b = fmt.Appendf(b, "%q %d %d\n", f.Name(), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return string(b)
+}
+
+func readManifest(dir, name string) (e Entry, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err == nil && (e.Name+manifestExt != name || !namePattern.MatchString(e.Name)) {
+		err = fmt.Errorf("it names itself %q", e.Name)
+	}
+	if err != nil {
+		return e, fmt.Errorf("read manifest of imported vocabulary %s: %w", name, err)
+	}
+	return e, nil
+}
+
+// Any tells whether there are vocabularies.
+func (s *Shelf) Any() bool { return len(s.Entries()) > 0 }
+
+// Entries are sorted by name. A nil shelf has none.
+func (s *Shelf) Entries() []Entry {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries)
+}
 
 // For gives the vocabulary of a model by its normalised id; the most specific of
-// several. One that can't be used is none: the model is estimated then. A nil
-// shelf has none.
+// several. One whose file isn't the one that was pinned is none: the model is
+// estimated then. A nil shelf has none.
 func (s *Shelf) For(canonical string) (best Entry, ok bool) {
 	if s == nil {
 		return Entry{}, false
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	longest := 0
 	for _, e := range s.entries {
 		for _, m := range e.Models {
-			if len(m) > longest && answers(m, canonical) && s.Check(e.Name) == nil {
+			if len(m) > longest && answers(m, canonical) && s.pinned(e) == nil {
 				best, longest, ok = e, len(m), true
 			}
 		}
 	}
 	return best, ok
+}
+
+// pinned says why a vocabulary's file is not the one that was imported. It is
+// read once. The caller holds the lock.
+func (s *Shelf) pinned(e Entry) error {
+	err, known := s.bad[e.Key()]
+	if known {
+		return err
+	}
+	err = s.hashed(e)
+	s.bad[e.Key()] = err
+	return err
+}
+
+func (s *Shelf) hashed(e Entry) error {
+	f, err := os.Open(filepath.Join(s.dir, e.Name+fileExt))
+	if err != nil {
+		return fmt.Errorf("read imported vocabulary: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read imported vocabulary: %w", err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != e.SHA256 {
+		return fmt.Errorf("imported vocabulary %s has SHA-256 %s, pinned is %s", e.Name, got, e.SHA256)
+	}
+	return nil
 }
 
 // Check says why a vocabulary can't be used; nil if it can.
@@ -137,23 +222,24 @@ func answers(pattern, id string) bool {
 // Counter gives a new counter for an imported vocabulary, which is built on
 // first use. The file must be the one that was pinned.
 func (s *Shelf) Counter(name string) (*tokens.Counter, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("no vocabulary %q was imported", name)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := s.open[name]
+	e := s.entries[i]
+	v := s.open[e.Key()]
 	if v == nil {
-		if err := s.bad[name]; err != nil {
+		if err := s.bad[e.Key()]; err != nil {
 			return nil, err
 		}
 		var err error
-		if v, err = s.load(s.entries[i]); err != nil {
-			s.bad[name] = err
+		if v, err = s.load(e); err != nil {
+			s.bad[e.Key()] = err
 			return nil, err
 		}
-		s.open[name] = v
+		s.open[e.Key()] = v
 	}
 	return v.New(), nil
 }

@@ -77,6 +77,58 @@ func TestShelfPinsTheHash(t *testing.T) {
 	}
 }
 
+func TestShelfFollowsItsFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vocabularies")
+	s, err := vocabs.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := int64(-1)
+	step := func(what, model, want string, changed bool) {
+		t.Helper()
+		now, err := s.Look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if was >= 0 && now > was != changed {
+			t.Errorf("%s: %d changes, before %d", what, now, was)
+		}
+		if e, ok := s.For(model); e.Name != want || ok != (want != "") {
+			t.Errorf("%s: %q counts with %q, want %q", what, model, e.Name, want)
+		}
+		was = now
+	}
+	step("nothing is there", "kimi-k2", "", false)
+	save(t, dir, "kimi", "kimi-k2*")
+	step("imported", "kimi-k2", "kimi", true)
+	step("as before", "kimi-k2", "kimi", false)
+	if _, err := s.Counter("kimi"); err != nil {
+		t.Error(err)
+	}
+	save(t, dir, "kimi", "kimi-k3*")
+	step("for another model", "kimi-k2", "", true)
+	if err := os.WriteFile(filepath.Join(dir, "kimi.vocab"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step("damaged", "kimi-k3", "", true)
+	if _, err := s.Counter("kimi"); err == nil {
+		t.Error("a damaged file counts")
+	}
+	save(t, dir, "kimi", "kimi-k3*")
+	step("imported again", "kimi-k3", "kimi", true)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	step("removed", "kimi-k3", "", true)
+	if _, err := s.Counter("kimi"); err == nil {
+		t.Error("a removed vocabulary counts")
+	}
+	var none *vocabs.Shelf
+	if n, err := none.Look(); n != 0 || err != nil {
+		t.Error("no shelf changes")
+	}
+}
+
 func TestForModels(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, "qwen3", "qwen2*", "qwen3")
