@@ -42,7 +42,8 @@ type Input struct {
 	// fork or a rewritten thread. After MaxUpdates updates that happens anyway.
 	Prior *Prior
 	// Cut are the positions that are left out where the rest stands verbatim:
-	// then only these are summarised. Empty: everything.
+	// then only these are summarised. Empty: everything. An update takes those
+	// behind Prior.Through.
 	Cut []transcript.Range
 }
 
@@ -50,7 +51,7 @@ type Input struct {
 const (
 	DefaultChars = 3000 // of a Doc's texts
 	MaxUpdates   = 8    // after which all is made anew
-	MaxCalls     = 16   // of one plan: what has no room in them is left out by kind
+	MaxCalls     = 16   // of one plan, but for its heading: what has no room in them is left out by kind
 )
 
 // Model is what a plan must know of the model.
@@ -63,6 +64,37 @@ type Model struct {
 	Exact    bool   // count counts as the model does; else a reserve is kept
 }
 
+const (
+	unknownWindow = 4096  // Ollama's, where it has little memory
+	unknownInput  = 3000  // tokens that go into it
+	mostOutput    = 16384 // of an answer, thoughts included
+	leastContent  = 256   // tokens of the session that make a call worth it
+)
+
+// limits gives the tokens that go into a call, as count counts them, and that
+// may come out.
+func (m Model) limits() (in, out int) {
+	window := m.Window
+	if window <= 0 {
+		window = unknownWindow
+	}
+	in, out = window*7/10, min(window/4, mostOutput)
+	if m.MaxInput > 0 {
+		in = min(in, m.MaxInput)
+	}
+	if m.Window <= 0 {
+		in = min(in, unknownInput)
+	}
+	if m.Output > 0 {
+		out = min(out, m.Output)
+	}
+	factor := 120
+	if m.Exact {
+		factor = 102
+	}
+	return in * 100 / factor, out
+}
+
 // Kind says how a plan goes about it.
 type Kind uint8
 
@@ -72,6 +104,11 @@ const (
 	OnlyCut                 // all messages of Input.Cut
 	Rolling                 // the summary so far and what is new
 )
+
+// String names the kind.
+func (k Kind) String() string {
+	return [...]string{"none", "full", "only what is cut", "rolling"}[min(k, Rolling)]
+}
 
 // Part says what a call is for.
 type Part uint8
@@ -85,6 +122,11 @@ const (
 	Repair                  // of an answer that could not be used
 )
 
+// String names the part.
+func (p Part) String() string {
+	return [...]string{"none", "whole", "chunk", "update", "heading", "repair"}[min(p, Repair)]
+}
+
 // Call is one question to the model.
 type Call struct {
 	Part   Part
@@ -92,15 +134,51 @@ type Call struct {
 	To     int // last turn in it
 	Tokens int // of all that is sent, counted; of a call that is made of other answers: at most
 	Output int // tokens the answer may have
+
+	brief   string // language and length
+	facts   string
+	earlier string // notes so far, where they are known
+	rows    []row
+	from    int   // number of the row that would come first if none were left out
+	through int64 // position of the newest message that is dealt with after it
 }
 
 // System gives the system message.
-func (c *Call) System() string { return "" }
+func (c *Call) System() string {
+	if c.Part == Heading {
+		return headingText
+	}
+	return systemText
+}
 
 // Text gives the user message word for word, but for two things: the random
-// name of the tag around the history is 0s, and where a call is made of earlier
-// answers a line says so.
-func (c *Call) Text() string { return "" }
+// part of the tags' names is 0s, and where a call is made of earlier answers a
+// line says so.
+func (c *Call) Text() string {
+	earlier := c.earlier
+	switch {
+	case earlier != "":
+	case c.Part == Update:
+		earlier = "(the answer to the call before)"
+	case c.Part == Heading:
+		earlier = "(the answers to all calls before)"
+	}
+	return c.render(noNonce, earlier)
+}
+
+func (c *Call) render(nonce, earlier string) string {
+	text := c.brief
+	if c.facts != "" {
+		text += "Known for certain already; don't repeat it:\n" + tagged(tagFacts, nonce, c.facts)
+	}
+	if earlier != "" {
+		text += tagged(tagEarlier, nonce, earlier)
+	}
+	if len(c.rows) > 0 {
+		text += tagged(tagHistory, nonce, printRows(c.rows, c.from))
+	}
+	return text + asks(c.Part)
+}
 
 // Plan is what would be sent.
 type Plan struct {
@@ -110,8 +188,12 @@ type Plan struct {
 	LeftOut int      // messages that have no room
 	Through int64    // position of the newest message the summary will know
 	Key     [32]byte // equal keys: the same question to the same model
-}
 
-// PlanFor plans a summary. count counts the tokens of a text. ErrNothing,
-// ErrWindow. It is pure.
-func PlanFor(in Input, m Model, count func(string) int) (Plan, error) { return Plan{}, ErrNothing }
+	prior   *Prior // of a rolling one
+	turns   int    // newest turn
+	chars   int    // of the Doc
+	notes   int    // tokens that notes so far may have in an Update
+	heading int    // and in a Heading
+	known   *known
+	count   func(string) int
+}

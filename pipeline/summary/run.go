@@ -2,7 +2,12 @@ package summary
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/summary/chat"
 )
@@ -11,17 +16,20 @@ import (
 // keeping.
 var ErrEmpty = errors.New("the model finds nothing worth keeping")
 
-// Options of a client. The zero value works.
-type Options struct{}
+// Client has a model write summaries. It is safe for concurrent use; calls go
+// out one at a time.
+type Client struct {
+	chat  *chat.Client
+	job   time.Duration
+	nonce func() string
 
-// Client has a model write summaries. It is safe for concurrent use, but calls
-// go out one at a time.
-type Client struct{ chat *chat.Client }
+	one sync.Mutex // held by the Run that is under way
+}
 
 // Request is one request that is about to be sent.
 type Request struct {
 	Part   Part
-	Try    int // 1: the first time
+	Try    int // of this call, from 1 on
 	Tokens int // of the input, counted or at most
 	Output int // tokens the answer may have
 	Bytes  int // of the text
@@ -31,31 +39,44 @@ type Request struct {
 type Usage struct {
 	Input  int64
 	Output int64
-	Told   bool  // by the endpoint; else both are 0
+	Told   bool  // by the endpoint, and it can be so; else both are 0
 	Err    error // nil: an answer came; else *chat.Error or the context's
 }
 
 // New makes a client. Nothing is sent. chat.ErrOptions.
-func New(e chat.Endpoint, opt Options) (*Client, error) { return &Client{}, nil }
+func New(e chat.Endpoint) (*Client, error) {
+	c, err := chat.New(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{chat: c, job: chat.JobFor, nonce: nonce}, nil
+}
+
+// nonce is the random part of the tags of one request.
+func nonce() string {
+	var b [nonceLen / 2]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
 
 // Close frees idle connections.
-func (c *Client) Close() {}
+func (c *Client) Close() { c.chat.Close() }
 
 // Host is where texts go, as ledgers and status show it.
-func (c *Client) Host() string { return "" }
+func (c *Client) Host() string { return c.chat.Host() }
 
 // Local tells whether texts stay on this machine.
-func (c *Client) Local() bool { return false }
+func (c *Client) Local() bool { return c.chat.Local() }
 
 // Model is as the endpoint calls it.
-func (c *Client) Model() string { return "" }
+func (c *Client) Model() string { return c.chat.Model() }
 
 // Window asks a server on the way how many tokens the model takes in as it is
 // loaded (Ollama, LM Studio, vLLM). 0: it doesn't tell; then hint says what
 // the user can do about it, if anything. No text of a thread is sent.
-func (c *Client) Window(ctx context.Context) (tokens int, hint string) { return 0, "" }
+func (c *Client) Window(ctx context.Context) (tokens int, hint string) { return c.chat.Window(ctx) }
 
-// Run makes the calls of a plan, one at a time, within JobFor.
+// Run makes the calls of a plan, one at a time, within chat.JobFor.
 //
 // before is called before each request that is sent, further tries included; if
 // it fails nothing more is sent and Run's error wraps its. after is called once
@@ -63,8 +84,92 @@ func (c *Client) Window(ctx context.Context) (tokens int, hint string) { return 
 //
 // Errors: *chat.Error with the reason, ErrEmpty, the context's, before's. If
 // some calls of a plan were answered before one failed, Prior is what they
-// gave, Through above 0: it is valid and paid for, and the next plan can begin
+// gave, Through above 0: it is checked and paid for, and the next plan can begin
 // with it. Otherwise it is zero.
 func (c *Client) Run(ctx context.Context, p Plan, before func(Request) error, after func(Usage)) (Prior, error) {
-	return Prior{}, nil
+	c.one.Lock()
+	defer c.one.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.job, fmt.Errorf("the summary took longer than %v: %w", c.job, context.DeadlineExceeded))
+	defer cancel()
+	r := run{client: c, plan: p, before: before, after: after, calls: p.Calls}
+	if p.prior != nil {
+		r.doc, r.updates = p.prior.Doc, p.prior.Updates+1
+	}
+	err := r.all(ctx)
+	switch {
+	case r.through == 0:
+		return Prior{}, err
+	case r.doc.bare():
+		return Prior{}, errors.Join(err, ErrEmpty)
+	}
+	doc, _ := r.doc.Fit(p.chars)
+	return Prior{Doc: doc, Through: r.through, Turns: r.turns, Updates: r.updates}, err
+}
+
+// run is a plan on its way.
+type run struct {
+	client  *Client
+	plan    Plan
+	before  func(Request) error
+	after   func(Usage)
+	calls   []Call // that are left
+	halved  bool   // calls are halved, because one was too long
+	doc     Doc    // so far
+	parts   []Doc
+	through int64
+	turns   int
+	updates int
+}
+
+// all makes the calls.
+func (r *run) all(ctx context.Context) error {
+	for len(r.calls) > 0 {
+		c := r.calls[0]
+		if c.Part == Heading && len(r.parts) == 0 {
+			break // over nothing
+		}
+		doc, err := r.call(ctx, c)
+		if e, ok := errors.AsType[*chat.Error](err); ok && e.Reason == chat.Overflow && !r.halved && len(c.rows) > 0 {
+			r.halve()
+			continue
+		}
+		if err != nil && !errors.Is(err, ErrEmpty) {
+			return err
+		}
+		r.calls = r.calls[1:]
+		r.through, r.turns = c.through, max(r.turns, c.To)
+		if r.plan.prior != nil {
+			r.turns = max(r.turns, r.plan.prior.Turns)
+		}
+		switch {
+		case err != nil: // nothing in this part
+		case c.Part == Chunk:
+			r.parts = append(r.parts, doc)
+			r.doc = merge(r.parts)
+		default:
+			r.doc = doc
+		}
+	}
+	return nil
+}
+
+// earlier is what a call is given of the answers before it.
+func (r *run) earlier(c Call) string {
+	switch c.Part {
+	case Update:
+		if c.earlier != "" {
+			return c.earlier
+		}
+		return fitTokens(r.doc, r.plan.notes, r.plan.count)
+	case Heading:
+		// What the model numbers must be what is kept.
+		r.doc, _ = r.doc.Fit(r.plan.chars)
+		for n := r.doc.Units(); r.plan.count(numbered(r.doc)) > r.plan.heading && n > 256; {
+			n = n * 3 / 4
+			r.doc, _ = r.doc.Fit(n)
+		}
+		return numbered(r.doc)
+	case Whole, Chunk, Repair:
+	}
+	return ""
 }

@@ -31,11 +31,12 @@ func sent(q Question) []string {
 
 // sort makes one of our errors of what go-openai says.
 func (c *Client) sort(err error, k *kept, q Question) *Error {
-	if e, ok := errors.AsType[*openai.APIError](err); ok {
-		return c.status(e.HTTPStatusCode, e.Message, code(e.Code, e.Type), k, q)
-	}
+	// A RequestError first: it may wrap an APIError of which nothing could be read.
 	if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		return c.status(e.HTTPStatusCode, string(e.Body), "", k, q)
+	}
+	if e, ok := errors.AsType[*openai.APIError](err); ok {
+		return c.status(e.HTTPStatusCode, e.Message, code(e.Code, e.Type), k, q)
 	}
 	transport, ok := errors.AsType[*url.Error](err)
 	switch {

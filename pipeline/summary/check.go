@@ -1,0 +1,95 @@
+package summary
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/defuse"
+	"github.com/session-migrator/session-migrator/pipeline/loop"
+	"github.com/session-migrator/session-migrator/pipeline/redact"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
+)
+
+var (
+	comment  = regexp.MustCompile(`(?s)<!--.*?-->`)
+	fence    = regexp.MustCompile("`{3,}[a-zA-Z0-9_+-]*|~{3,}")
+	imported = regexp.MustCompile("(^|[\\s\"'(\\[{<>,;:*`|])@([~./\\\\]|[A-Za-z0-9_-]+[./\\\\~]|[A-Z]{2,}\\b)")
+	closer   = strings.NewReplacer("<!--", "", "-->", "")
+)
+
+// plain makes a text of a model fit to be kept: one line, nothing that can't be
+// seen, no secret, nothing that speaks as a program or this one, no fence and
+// nothing that an agent would import.
+func plain(s string) string {
+	for range 4 { // what is taken out may join what stood around it
+		before := s
+		s = defuse.Visible(s)
+		s, _ = loop.Text(transcript.RoleUser, s)
+		s = closer.Replace(comment.ReplaceAllString(s, " "))
+		s = fence.ReplaceAllString(s, " ")
+		s = oneLine(s)
+		s = defuse.Marks(redact.Text(s))
+		s = untag(imported.ReplaceAllString(s, "$1$2"))
+		if s == before {
+			break
+		}
+	}
+	return s
+}
+
+// titleUnits bounds a title.
+const titleUnits = 120
+
+// checked gives d as it may be kept: each text plain, turns and paths those of
+// the session, rules those that the person did set. Items of which nothing is
+// left are dropped.
+func checked(d Doc, k *known) Doc {
+	d = d.clone()
+	text := func(s string) string { return plain(k.paths(plain(s))) }
+	d.Title, d.Goal = cutUnits(text(d.Title), titleUnits), text(d.Goal)
+	for i := range d.Topics {
+		d.Topics[i].Turns = k.span(d.Topics[i].Turns)
+	}
+	for i := range d.Constraints {
+		if !k.quoted(plain(d.Constraints[i].Quote)) {
+			d.Constraints[i].Quote = ""
+		}
+	}
+	for _, l := range d.lists() {
+		ok := make([]bool, len(l.parts))
+		seen := map[string]bool{}
+		for i, p := range l.parts {
+			for _, t := range p.texts {
+				if *t = text(*t); letters(*t) == "" {
+					*t = ""
+				}
+			}
+			if p.turn != nil {
+				*p.turn = k.turn(*p.turn)
+			}
+			word := letters(*p.texts[0])
+			ok[i] = word != "" && !seen[word]
+			seen[word] = true
+		}
+		l.keep(ok)
+	}
+	return d
+}
+
+// cutUnits cuts s to most UTF-16 units, at a word where there is one.
+func cutUnits(s string, most int) string {
+	if units(s) <= most {
+		return s
+	}
+	n := 1 // the dots
+	for i, r := range s {
+		if n += units(string(r)); n > most {
+			s = s[:i]
+			break
+		}
+	}
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ") + "…"
+}
