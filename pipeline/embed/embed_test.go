@@ -163,6 +163,9 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 			http.Error(w, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`, http.StatusUnauthorized)
 		}, ErrRefused, "[key]", 1},
 		"403": {func(w http.ResponseWriter, _ asked) { http.Error(w, "no", http.StatusForbidden) }, ErrRefused, "403", 1},
+		"error is a string": {func(w http.ResponseWriter, _ asked) {
+			http.Error(w, `{"error":"model \"m\" not found, try pulling it first"}`, 404)
+		}, ErrRefused, "try pulling", 1},
 		"404": {func(w http.ResponseWriter, _ asked) {
 			http.Error(w, `{"error":{"message":"model \"m\" not found, try pulling it first"}}`, 404)
 		}, ErrRefused, "try pulling it first", 1},

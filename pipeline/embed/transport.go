@@ -138,10 +138,11 @@ func (c *Client) kind(ctx context.Context, err error, texts []string) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
 	status, text := 0, ""
-	if e, ok := errors.AsType[*openai.APIError](err); ok {
-		status, text = e.HTTPStatusCode, e.Message
-	} else if e, ok := errors.AsType[*openai.RequestError](err); ok {
+	// A RequestError first: it may wrap an APIError of which nothing could be read.
+	if e, ok := errors.AsType[*openai.RequestError](err); ok {
 		status, text = e.HTTPStatusCode, string(e.Body)
+	} else if e, ok := errors.AsType[*openai.APIError](err); ok {
+		status, text = e.HTTPStatusCode, e.Message
 	}
 	if status == 0 {
 		sent, ok := errors.AsType[*url.Error](err)
