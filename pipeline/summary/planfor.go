@@ -203,10 +203,11 @@ func fitTokens(d Doc, most int, count func(string) int) string {
 // pack picks the rows that there is room for, and cuts them into parts of at
 // most content tokens: between turns; within one that has no room alone.
 func (pl *planner) pack(rows []row, content int) (kept []row, parts [][]row) {
-	most := content - content/32 // gap marks
-	for budget := MaxCalls * most; ; budget = budget * 9 / 10 {
-		kept = pick(clipped(rows, most, pl.count), budget)
-		if parts = cut(kept, most); len(parts) <= MaxCalls {
+	gap := pl.count(gapMark(10_000))
+	rows = clipped(rows, content-gap, pl.count)
+	for budget := MaxCalls * content; ; budget = budget * 9 / 10 {
+		kept = pick(rows, budget)
+		if parts = cut(kept, content, gap); len(parts) <= MaxCalls {
 			return kept, parts
 		}
 	}
@@ -231,28 +232,38 @@ func clipped(rows []row, most int, count func(string) int) []row {
 	return out
 }
 
-func cut(rows []row, most int) (parts [][]row) {
+// cut makes parts of at most most tokens; a mark where rows are missing has gap.
+func cut(rows []row, most, gap int) (parts [][]row) {
 	var part []row
-	used := 0
+	used, next := 0, 0
 	for i := 0; i < len(rows); {
 		end, size := i, 0
-		for ; end < len(rows) && rows[end].turn == rows[i].turn; end++ {
-			size += rows[end].tokens
+		for n := next; end < len(rows) && rows[end].turn == rows[i].turn; end++ {
+			size += rows[end].cost(n, gap)
+			n = rows[end].n + 1
 		}
 		if size > most { // a turn of its own, row by row
-			end, size = i+1, rows[i].tokens
+			end, size = i+1, rows[i].cost(next, gap)
 		}
 		if used+size > most && len(part) > 0 {
 			parts, part, used = append(parts, part), nil, 0
 		}
 		part = append(part, rows[i:end]...)
 		used += size
-		i = end
+		i, next = end, rows[end-1].n+1
 	}
 	if len(part) > 0 {
 		parts = append(parts, part)
 	}
 	return parts
+}
+
+// cost is the tokens of r where row next would come.
+func (r *row) cost(next, gap int) int {
+	if r.n > next {
+		return r.tokens + gap
+	}
+	return r.tokens
 }
 
 // languageFor words the language of the notes.

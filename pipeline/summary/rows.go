@@ -164,10 +164,12 @@ func printRows(rows []row, from int) string {
 	var b strings.Builder
 	for i := range rows {
 		if n := rows[i].n - from; n > 0 {
-			fmt.Fprintf(&b, "(… %d entries left out …)\n", n)
+			b.WriteString(gapMark(n))
 		}
 		b.WriteString(rows[i].text)
 		from = rows[i].n + 1
 	}
 	return b.String()
 }
+
+func gapMark(n int) string { return fmt.Sprintf("(… %d entries left out …)\n", n) }
