@@ -32,9 +32,12 @@ func (p *Pipeline) Memory(ctx context.Context, v View, q MemoryRequest) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	in.NoSummary, in.Location = "none asked for", q.Location
-	if in.Summary, err = p.summaryOf(ctx, v); err != nil {
+	in.Location = q.Location
+	if in.Summary, in.NoSummary, err = p.summaryOf(ctx, v); err != nil {
 		return nil, err
+	}
+	if q.Units == 0 && q.Budget == 0 && q.Target == "" {
+		q.Units = p.opt.TargetChars
 	}
 	if q.Next != "" {
 		ms, _ := HandedOn(v.Messages)

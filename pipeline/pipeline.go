@@ -36,6 +36,12 @@ type Options struct {
 	// Suspect is told of a thread whose rows disagree with each other, so that
 	// it is read again; may be nil.
 	Suspect func(threadID string)
+	// Summarized says that a model is to write summaries, so that a document
+	// without one says why.
+	Summarized bool
+	// TargetChars bounds documents whose size nobody says, in UTF-16 units; 0:
+	// the usual size.
+	TargetChars int
 }
 
 // Pipeline ingests into and answers from one cache. It is safe for concurrent

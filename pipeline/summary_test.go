@@ -64,7 +64,7 @@ func TestSummaryOfAnAgent(t *testing.T) {
 	if err := b.pipe.SaveSummary(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := b.pipe.Summary(t.Context(), id); err != nil || strings.Contains(got.Text, "ghp_") || strings.Contains(got.Text, "system-reminder") || !strings.Contains(got.Text, "# Not a heading") {
+	if got, err := b.db.Summary(t.Context(), id, summary.ByCaller); err != nil || strings.Contains(got.Text, "ghp_") || strings.Contains(got.Text, "system-reminder") || !strings.Contains(got.Text, "# Not a heading") {
 		t.Errorf("stored as it came: %+v, %v", got, err)
 	}
 	less := s

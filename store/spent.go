@@ -11,13 +11,23 @@ import (
 // spendKept is how long the ledger reaches back.
 const spendKept = 400 * 24 * time.Hour
 
+// unpriced stands for a cost that nobody tells.
+const unpriced = -1
+
+func cost(e spend.Entry) int64 {
+	if e.Unpriced {
+		return unpriced
+	}
+	return e.MicroUSD
+}
+
 // RecordSpend enters what is sent to a model, or, with the ID that it gave then,
 // how that went on. What is older than the ledger reaches back is forgotten.
 func (db *DB) RecordSpend(ctx context.Context, e spend.Entry) (id int64, err error) {
 	err = db.writeDurable(ctx, "record what was spent", func(tx *sql.Tx) error {
 		given := sql.NullInt64{Int64: e.ID, Valid: e.ID != 0}
 		r, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO spend (id, at_ns, kind, host, model, calls, input, output, exact, micro_usd, thread_id, outcome)
-			VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, given, e.At.UnixNano(), e.Kind, e.Host, e.Model, e.Calls, e.Input, e.Output, e.Exact, e.MicroUSD, e.Thread, e.Outcome)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, given, e.At.UnixNano(), e.Kind, e.Host, e.Model, e.Calls, e.Input, e.Output, e.Exact, cost(e), e.Thread, e.Outcome)
 		if err != nil {
 			return err
 		}
@@ -35,8 +45,8 @@ func (db *DB) SpentSince(ctx context.Context, kind spend.Kind, since time.Time) 
 	if has, err := db.hasSpend(ctx); err != nil || !has {
 		return s, err
 	}
-	err = db.read.QueryRowContext(ctx, `SELECT coalesce(sum(calls),0), coalesce(sum(input),0), coalesce(sum(output),0), coalesce(sum(micro_usd),0)
-		FROM spend WHERE kind=? AND at_ns>=?`, kind, since.UnixNano()).Scan(&s.Calls, &s.Input, &s.Output, &s.MicroUSD)
+	err = db.read.QueryRowContext(ctx, `SELECT coalesce(sum(calls),0), coalesce(sum(input),0), coalesce(sum(output),0), coalesce(sum(max(micro_usd,0)),0),
+		coalesce(sum(calls) FILTER (WHERE micro_usd<0),0) FROM spend WHERE kind=? AND at_ns>=?`, kind, since.UnixNano()).Scan(&s.Calls, &s.Input, &s.Output, &s.MicroUSD, &s.Unpriced)
 	return s, db.wrap("sum up what was spent", err)
 }
 
@@ -59,6 +69,9 @@ func (db *DB) Spent(ctx context.Context, since time.Time) ([]spend.Entry, error)
 			return nil, db.wrap("list what was spent", err)
 		}
 		e.At = at(ns)
+		if e.MicroUSD == unpriced {
+			e.MicroUSD, e.Unpriced = 0, true
+		}
 		out = append(out, e)
 	}
 	return out, db.wrap("list what was spent", rows.Err())

@@ -52,6 +52,18 @@ func TestTheLedgerIsKept(t *testing.T) {
 	if got, err := back.SpentSince(t.Context(), spend.Embedding, at); err != nil || got.Calls != 3 {
 		t.Errorf("from the backup: %+v, %v", got, err)
 	}
+	// What nobody tells the price of is counted as that, not as free.
+	for _, e := range []spend.Entry{{At: at, Kind: spend.Summary, Calls: 2, Unpriced: true}, {At: at, Kind: spend.Summary, Calls: 1, MicroUSD: 5}} {
+		if _, err := back.RecordSpend(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := back.SpentSince(t.Context(), spend.Summary, at); err != nil || got.MicroUSD != 104 || got.Unpriced != 2 {
+		t.Errorf("unpriced: %+v, %v", got, err)
+	}
+	if all, err := back.Spent(t.Context(), at); err != nil || !slices.ContainsFunc(all, func(e spend.Entry) bool { return e.Unpriced && e.MicroUSD == 0 }) {
+		t.Errorf("listed: %+v, %v", all, err)
+	}
 	// Much later the old is forgotten.
 	newer.At = at.AddDate(2, 0, 0)
 	if _, err := db.RecordSpend(t.Context(), newer); err != nil {

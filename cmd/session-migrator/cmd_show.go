@@ -265,7 +265,7 @@ func (r *reader) summary(ctx context.Context, a *app, v pipeline.View) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	was, err := r.pipe.Summary(ctx, v.Thread.ID)
+	was, err := r.pipe.Summary(ctx, v)
 	if err == nil {
 		put(a.err, "generated: an agent wrote this summary, through message %d of %d\n", min(was.Through, last), last)
 	}

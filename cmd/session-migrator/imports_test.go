@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"store/search":                 {"pipeline/transcript", "store", "store/failpoint"},
 	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse", "pipeline/lang"},
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/vocabs", "pipeline/capacity",
-		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search", "store/summary"},
+		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/summary", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search", "store/summary"},
 	"daemon/mcpserver": {"daemon/spool", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search", "store/summary"},
 	"daemon/choices":   {"daemon/config", "pipeline/sink", "pipeline/transcript", "store/atomicfile"},
 	"daemon/notify":    {},

@@ -57,7 +57,8 @@ const Custom = "custom"
 // summaryProviders are the names of providers, and where their keys are by
 // default.
 var summaryProviders = map[string]string{
-	"ollama": "", "deepseek": "DEEPSEEK_API_KEY", "openai": "OPENAI_API_KEY", "dashscope": "DASHSCOPE_API_KEY", Custom: "",
+	"ollama": "", "lmstudio": "", "vllm": "", Custom: "", "deepseek": "DEEPSEEK_API_KEY", "openai": "OPENAI_API_KEY",
+	"dashscope": "DASHSCOPE_API_KEY", "moonshot": "MOONSHOT_API_KEY", "openrouter": "OPENROUTER_API_KEY",
 }
 
 const summaryKeys = "summaries.{by_caller,provider,endpoint,model,api_key_env,remote,window,min_chars,min_turns,quiet,cooldown,max_age_days,target_chars," +

@@ -96,7 +96,7 @@ func (s *server) throughIn(ctx context.Context, h *handle, id string, through in
 	if through < 1 || through > last {
 		return 0, advise("through_event is %d, but the messages of session %s are numbered 1 to %d. Give the number of the newest one that the summary covers: %d if that is all.", through, id, last, last)
 	}
-	was, err := h.pipe.Summary(ctx, id)
+	was, err := h.db.Summary(ctx, id, summary.ByCaller)
 	if errors.Is(err, store.ErrNotFound) {
 		return last, nil
 	}
@@ -135,7 +135,7 @@ func (s *server) summaryDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 	if err != nil {
 		return err
 	}
-	was, err := p.Summary(ctx, v.Thread.ID)
+	was, err := p.Summary(ctx, v)
 	if err != nil {
 		return err
 	}

@@ -211,10 +211,8 @@ func (d *Document) fitTokens(limit int) *yaml.Node {
 
 func (d *Document) summaryField() string {
 	switch {
-	case d.summary != nil && d.summary.Text != "":
-		return d.writtenBy()
 	case d.summary != nil:
-		return inline(d.summary.Model, 60)
+		return d.writtenBy()
 	case d.noSummary != "":
 		return "none (" + d.noSummary + ")"
 	}

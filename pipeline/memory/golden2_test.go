@@ -224,7 +224,10 @@ func withSummary() *session {
 	s.summary = &memory.Summary{
 		Model: "qwen3", Standing: memory.StandingBlocked, Goal: "Freeze the golden invoices",
 		Next: []memory.Note{{Text: "Put Ledger Sans 2.1 on the host", Turn: 4}}, Decisions: []memory.Note{{Text: "Hashes are compared, not pixels: they are stable", Turn: 1}},
-		Tried: []memory.Note{{Text: "The container has no font either", Turn: 2}},
+		Tried: []memory.Note{{Text: "The container has no font either", Turn: 2}}, Open: []memory.Note{{Text: "Nobody opened a PDF", Turn: 3}},
+		Rules:   []memory.Note{{Text: "amounts stay in cents", Turn: 1}, {Text: "Ask before each upload", Turn: 3}},
+		Learned: []memory.Note{{Text: "1.9 and 2.1 differ in kerning — render log", Turn: 4}},
+		Topics:  []memory.Note{{Text: "Fonts: which version is where", Turn: 2, To: 4}}, Turn: 4,
 	}
 	s.thread.Updated = s.thread.Created.Add(3 * time.Hour)
 	return s

@@ -43,6 +43,7 @@ type labels struct {
 	dialogue, user, agent, notes           string
 	notesBehind                            string // of a summary: newer messages, and the turn up to which it goes
 	decisions, learned, tried, todo, next  string
+	rule, topic                            string // of a summary
 	earlierTurns, images, goal             string
 	blocked, done                          string
 	states                                 map[transcript.State]string
@@ -136,7 +137,7 @@ func englishLabels() labels {
 		notesBehind: "One newer message is not in them: they go up to %[2]s.|%d newer messages are not in them: they go up to %s.",
 		decisions:   "Decided", learned: "Learned", tried: "Did not work", todo: "Open", next: "Next",
 		earlierTurns: "%d earlier turn left out (%d tokens). Oldest: “%s”. Get it: `get_omitted_original(\"%s\", \"%s\")`.|%d earlier turns left out (%d tokens). Oldest: “%s”. Get them: `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "%d image, not kept|%d images, not kept", goal: "Goal", blocked: "blocked", done: "done",
+		images:       "%d image, not kept|%d images, not kept", goal: "Goal", rule: "Rule", topic: "Topic", blocked: "blocked", done: "done",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "empty, nothing was asked", transcript.StateUnanswered: "unanswered",
 			transcript.StateRunning: "still running", transcript.StateAnswered: "answered",
@@ -182,7 +183,7 @@ func germanLabels() labels {
 		notesBehind: "Eine neuere Nachricht fehlt darin: sie reichen bis %[2]s.|%d neuere Nachrichten fehlen darin: sie reichen bis %s.",
 		decisions:   "Entschieden", learned: "Erkannt", tried: "Ging nicht", todo: "Offen", next: "Weiter mit",
 		earlierTurns: "%d frühere Runde ausgelassen (%d Tokens). Erste: „%s“. Abruf: `get_omitted_original(\"%s\", \"%s\")`.|%d frühere Runden ausgelassen (%d Tokens). Erste: „%s“. Abruf: `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "%d Bild, nicht aufbewahrt|%d Bilder, nicht aufbewahrt", goal: "Ziel", blocked: "blockiert", done: "erledigt",
+		images:       "%d Bild, nicht aufbewahrt|%d Bilder, nicht aufbewahrt", goal: "Ziel", rule: "Regel", topic: "Thema", blocked: "blockiert", done: "erledigt",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "leer, nichts gefragt", transcript.StateUnanswered: "unbeantwortet",
 			transcript.StateRunning: "läuft noch", transcript.StateAnswered: "beantwortet",

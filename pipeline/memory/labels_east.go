@@ -36,7 +36,7 @@ func chineseLabels() labels {
 		notesBehind: "之后的 %d 条消息不在其中：写到 %s 为止。",
 		decisions:   "决定", learned: "发现", tried: "行不通", todo: "未完成", next: "下一步",
 		earlierTurns: "略去更早的 %d 轮（%d tokens）。最早：“%s”。取回：`get_omitted_original(\"%s\", \"%s\")`。",
-		images:       "%d 张图片，未保留", goal: "目标", blocked: "受阻", done: "已完成",
+		images:       "%d 张图片，未保留", goal: "目标", rule: "规则", topic: "主题", blocked: "受阻", done: "已完成",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空，尚无请求", transcript.StateUnanswered: "未答复", transcript.StateRunning: "进行中",
 			transcript.StateAnswered: "已答复", transcript.StateInterrupted: "已中断", transcript.StateFailed: "失败",
@@ -78,7 +78,7 @@ func japaneseLabels() labels {
 		notesBehind: "以降のメッセージ %d 件は含まれません：%s までの内容です。",
 		decisions:   "決定", learned: "分かったこと", tried: "うまくいかなかったこと", todo: "未完了", next: "次",
 		earlierTurns: "以前の %d ターンを省略（%d tokens）。最初：「%s」。取得：`get_omitted_original(\"%s\", \"%s\")`。",
-		images:       "画像 %d 枚、保存なし", goal: "目的", blocked: "中断（待ち）", done: "完了",
+		images:       "画像 %d 枚、保存なし", goal: "目的", rule: "ルール", topic: "話題", blocked: "中断（待ち）", done: "完了",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "空（依頼なし）", transcript.StateUnanswered: "未回答", transcript.StateRunning: "作業中",
 			transcript.StateAnswered: "回答済み", transcript.StateInterrupted: "中断", transcript.StateFailed: "失敗",
@@ -120,7 +120,7 @@ func koreanLabels() labels {
 		notesBehind: "이후 메시지 %d건은 들어 있지 않습니다: %s까지의 내용입니다.",
 		decisions:   "결정", learned: "알게 된 것", tried: "안 된 것", todo: "남은 일", next: "다음",
 		earlierTurns: "이전 %d턴 생략 (%d tokens). 처음: “%s”. 가져오기: `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "이미지 %d개, 보존 안 함", goal: "목표", blocked: "막힘", done: "완료",
+		images:       "이미지 %d개, 보존 안 함", goal: "목표", rule: "규칙", topic: "주제", blocked: "막힘", done: "완료",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "비어 있음 (요청 없음)", transcript.StateUnanswered: "답변 없음", transcript.StateRunning: "작업 중",
 			transcript.StateAnswered: "답변함", transcript.StateInterrupted: "중단됨", transcript.StateFailed: "실패",

@@ -38,7 +38,7 @@ func frenchLabels() labels {
 		notesBehind: "Un message plus récent n'y figure pas : elles vont jusqu'à %[2]s.|%d messages plus récents n'y figurent pas : elles vont jusqu'à %s.",
 		decisions:   "Décidé", learned: "Appris", tried: "N'a pas marché", todo: "À faire", next: "Ensuite",
 		earlierTurns: "%d tour précédent omis (%d tokens). Le plus ancien : « %s ». Pour le lire : `get_omitted_original(\"%s\", \"%s\")`.|%d tours précédents omis (%d tokens). Le plus ancien : « %s ». Pour les lire : `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "%d image, non gardée|%d images, non gardées", goal: "But", blocked: "bloquée", done: "terminée",
+		images:       "%d image, non gardée|%d images, non gardées", goal: "But", rule: "Règle", topic: "Sujet", blocked: "bloquée", done: "terminée",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "vide, rien n'a été demandé", transcript.StateUnanswered: "sans réponse", transcript.StateRunning: "en cours",
 			transcript.StateAnswered: "répondue", transcript.StateInterrupted: "interrompue", transcript.StateFailed: "en échec",
@@ -82,7 +82,7 @@ func spanishLabels() labels {
 		notesBehind: "Un mensaje más reciente no está en ellas: llegan hasta %[2]s.|%d mensajes más recientes no están en ellas: llegan hasta %s.",
 		decisions:   "Decidido", learned: "Aprendido", tried: "No funcionó", todo: "Pendiente", next: "Siguiente",
 		earlierTurns: "%d turno anterior omitido (%d tokens). El primero: «%s». Para leerlo: `get_omitted_original(\"%s\", \"%s\")`.|%d turnos anteriores omitidos (%d tokens). El primero: «%s». Para leerlos: `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "%d imagen, no conservada|%d imágenes, no conservadas", goal: "Objetivo", blocked: "bloqueada", done: "terminada",
+		images:       "%d imagen, no conservada|%d imágenes, no conservadas", goal: "Objetivo", rule: "Regla", topic: "Tema", blocked: "bloqueada", done: "terminada",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "vacía, no se pidió nada", transcript.StateUnanswered: "sin respuesta", transcript.StateRunning: "en marcha",
 			transcript.StateAnswered: "respondida", transcript.StateInterrupted: "interrumpida", transcript.StateFailed: "fallida",
@@ -124,7 +124,7 @@ func russianLabels() labels {
 		notesBehind: "Более новых сообщений вне заметок: %d. Они доходят до %s.",
 		decisions:   "Решено", learned: "Выяснено", tried: "Не помогло", todo: "Осталось", next: "Дальше",
 		earlierTurns: "Опущено прежних ходов: %d (%d tokens). Первый: «%s». Получить: `get_omitted_original(\"%s\", \"%s\")`.",
-		images:       "изображений: %d, не сохранены", goal: "Цель", blocked: "заблокировано", done: "завершено",
+		images:       "изображений: %d, не сохранены", goal: "Цель", rule: "Правило", topic: "Тема", blocked: "заблокировано", done: "завершено",
 		states: map[transcript.State]string{
 			transcript.StateEmpty: "пусто, запросов не было", transcript.StateUnanswered: "без ответа", transcript.StateRunning: "в работе",
 			transcript.StateAnswered: "есть ответ", transcript.StateInterrupted: "прервано", transcript.StateFailed: "ошибка",

@@ -53,10 +53,12 @@ type Summary struct {
 	Standing  Standing // that it is done or blocked; 0: the model doesn't say
 	Goal      string
 	Decisions []Note // with their reasons
+	Rules     []Note // of the person's, word for word
 	Learned   []Note
 	Tried     []Note // and did not work
 	Open      []Note
 	Next      []Note
+	Topics    []Note // what was spoken of, and where
 
 	Text   string // all of it in its own words, where it is in no parts
 	Turn   int    // the newest it covers; 0: not told
@@ -67,6 +69,7 @@ type Summary struct {
 type Note struct {
 	Text string
 	Turn int // 0: of no turn
+	To   int // last of several turns; 0: Turn is the only one
 }
 
 // Quote is what somebody said, whole and redacted.
@@ -189,10 +192,10 @@ func cleanSummary(s *Summary) *Summary {
 	c := Summary{Model: clean(s.Model), Standing: s.Standing, Goal: clean(s.Goal), Text: clean(s.Text), Turn: s.Turn, Behind: s.Behind}
 	notes := func(in []Note) (out []Note) {
 		for _, n := range in {
-			out = append(out, Note{clean(n.Text), n.Turn})
+			out = append(out, Note{clean(n.Text), n.Turn, n.To})
 		}
 		return out
 	}
-	c.Decisions, c.Learned, c.Tried, c.Open, c.Next = notes(s.Decisions), notes(s.Learned), notes(s.Tried), notes(s.Open), notes(s.Next)
+	c.Decisions, c.Rules, c.Learned, c.Tried, c.Open, c.Next, c.Topics = notes(s.Decisions), notes(s.Rules), notes(s.Learned), notes(s.Tried), notes(s.Open), notes(s.Next), notes(s.Topics)
 	return &c
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,6 +34,54 @@ func (d *Document) textItems(l *labels) []item {
 	return out
 }
 
+// notePart is the notes of one kind.
+type notePart struct {
+	word  string
+	notes []Note
+	said  bool // they are somebody's words
+}
+
+// summaryParts lists the notes of a summary by kind, those that are needed most
+// first. Rules that the document has from the person's own messages aren't said
+// twice.
+func (d *Document) summaryParts(l *labels) []notePart {
+	s := d.summary
+	var rules []Note
+	for _, n := range s.Rules {
+		known := slices.ContainsFunc(d.Rules, func(q Quote) bool {
+			return strings.Contains(strings.ToLower(oneLine(q.Text)), strings.ToLower(oneLine(n.Text)))
+		})
+		if !known {
+			rules = append(rules, n)
+		}
+	}
+	var out []notePart
+	for _, p := range [...]notePart{
+		{l.next, s.Next, false}, {l.todo, s.Open, false}, {l.decisions, s.Decisions, false}, {l.rule, rules, true},
+		{l.tried, s.Tried, false}, {l.learned, s.Learned, false}, {l.topic, s.Topics, false},
+	} {
+		if len(p.notes) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// noteLine is a note on one line, with the turns it is from.
+func (d *Document) noteLine(l *labels, n Note, said bool) string {
+	line := l.clip(n.Text, noteMax)
+	if said {
+		line = l.cite(n.Text, noteMax)
+	}
+	switch {
+	case n.Turn > 0 && n.To > n.Turn:
+		line += " [" + turnRange(n.Turn, n.To) + "]"
+	case n.Turn > 0:
+		line += " " + turnMark(n.Turn)
+	}
+	return line
+}
+
 func (d *Document) notesHeading(l *labels) string {
 	by := inline(d.summary.Model, 60)
 	if by == "" {
@@ -55,7 +104,9 @@ func (d *Document) writtenBy() string {
 	if by == "" {
 		by = "agent"
 	}
-	by += " (an agent's own words)"
+	if d.summary.Text != "" {
+		by += " (an agent's own words)"
+	}
 	if d.summary.Turn > 0 {
 		by += ", through t" + strconv.Itoa(d.summary.Turn)
 	}
@@ -65,10 +116,10 @@ func (d *Document) writtenBy() string {
 	return by
 }
 
-// Notes gives the text of the summary alone, quoted whole, with what is to be
-// known of it; nil if there is none with a text of its own.
+// Notes gives the summary alone, with what is to be known of it: its own words
+// quoted whole, or all its parts; nil if there is none.
 func (d *Document) Notes() []byte {
-	if d.summary == nil || d.summary.Text == "" {
+	if d.summary == nil {
 		return nil
 	}
 	words := labelsOf(d.lang)
@@ -81,6 +132,11 @@ func (d *Document) Notes() []byte {
 	if lead := d.notesLead(l); lead != "" {
 		s.WriteString(lead + "\n\n")
 	}
-	s.WriteString(quote(d.summary.Text) + "\n")
+	if d.summary.Text != "" {
+		s.WriteString(quote(d.summary.Text) + "\n")
+	}
+	for _, it := range d.summaryItems(l) {
+		s.WriteString(it.line + "\n")
+	}
 	return []byte(s.String())
 }

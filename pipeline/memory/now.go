@@ -80,7 +80,7 @@ func (d *Document) nowLines(l *labels, said int) []string {
 	var out []string
 	n, before := d.Next, d.Next.Turn < d.Request.Turn
 	switch {
-	case n.Text == "" && d.summary != nil && len(d.summary.Next) > 0:
+	case n.Text == "" && d.summary != nil && len(d.summary.Next) > 0 && d.summary.Behind == 0:
 		note := d.summary.Next[0]
 		line := l.next + " (" + fmt.Sprintf(l.modelWord, inline(d.summary.Model, 60)) + ")" + l.colon + l.clip(note.Text, said)
 		if note.Turn > 0 {

@@ -263,18 +263,11 @@ func (d *Document) summaryItems(l *labels) []item {
 	s := d.summary
 	var out []item
 	if s.Goal != "" {
-		out = append(out, item{"- " + l.goal + ": " + l.clip(s.Goal, 300), 0})
+		out = append(out, item{"- " + l.goal + ": " + l.clip(s.Goal, noteMax), 0})
 	}
-	for _, part := range [...]struct {
-		word  string
-		notes []Note
-	}{{l.next, s.Next}, {l.todo, s.Open}, {l.decisions, s.Decisions}, {l.tried, s.Tried}, {l.learned, s.Learned}} {
-		for _, n := range part.notes {
-			line := "- " + part.word + ": " + l.clip(n.Text, 300)
-			if n.Turn > 0 {
-				line += " " + turnMark(n.Turn)
-			}
-			out = append(out, item{line, n.Turn})
+	for _, p := range d.summaryParts(l) {
+		for _, n := range p.notes {
+			out = append(out, item{"- " + p.word + ": " + d.noteLine(l, n, p.said), n.Turn})
 		}
 	}
 	return out

@@ -77,6 +77,7 @@ type Entry struct {
 	Output   int64     `json:"output_tokens"`
 	Exact    bool      `json:"exact"` // the endpoint counted the tokens; else they are estimated
 	MicroUSD int64     `json:"micro_usd"`
+	Unpriced bool      `json:"unpriced"`  // nobody tells the price: MicroUSD is 0 and means nothing
 	Thread   string    `json:"thread_id"` // empty: several, or none
 	Outcome  Outcome   `json:"outcome"`
 }
@@ -87,34 +88,70 @@ type Sum struct {
 	Input    int64 `json:"input_tokens"`
 	Output   int64 `json:"output_tokens"`
 	MicroUSD int64 `json:"micro_usd"`
+	Unpriced int64 `json:"unpriced_calls"` // whose cost isn't in MicroUSD, because nobody tells it
 }
 
 // NoCap lets as much be spent as is wanted.
 const NoCap = -1
 
-// Caps is how much may be spent in a day, or NoCap. 0 lets nothing be sent, also
-// what costs nothing.
+// Period is how long caps hold.
+type Period uint8
+
+// The periods. The zero value means a day.
+const (
+	Daily Period = iota + 1
+	Monthly
+)
+
+// String names it.
+func (p Period) String() string {
+	if p == Monthly {
+		return "month"
+	}
+	return "day"
+}
+
+// Began is when the period of now did, by its own clock.
+func (p Period) Began(now time.Time) time.Time {
+	if p == Monthly {
+		return Today(now).AddDate(0, 0, 1-now.Day())
+	}
+	return Today(now)
+}
+
+// Ends is when the period of now does.
+func (p Period) Ends(now time.Time) time.Time {
+	if p == Monthly {
+		return p.Began(now).AddDate(0, 1, 0)
+	}
+	return Today(now).AddDate(0, 0, 1)
+}
+
+// Caps is how much may be spent in a period, or NoCap. 0 lets nothing be sent,
+// also what costs nothing.
 type Caps struct {
+	Period   Period
 	Calls    int64
 	Tokens   int64 // in and out
 	MicroUSD int64
 }
 
 // ErrCap means that a cap is reached. What comes is a *CapError.
-var ErrCap = errors.New("the day's cap is reached")
+var ErrCap = errors.New("the cap is reached")
 
 // CapError says which cap.
 type CapError struct {
-	What  string // calls, tokens, micro-USD
-	Limit int64
+	What   string // calls, tokens, micro-USD
+	Limit  int64
+	Period Period
 }
 
 // Error names the cap.
 func (e *CapError) Error() string {
 	if e.Limit == 0 {
-		return fmt.Sprintf("nothing is sent: the day's cap is 0 %s in the settings", e.What)
+		return fmt.Sprintf("nothing is sent: the %s's cap is 0 %s in the settings", e.Period, e.What)
 	}
-	return fmt.Sprintf("%v: %d %s", ErrCap, e.Limit, e.What)
+	return fmt.Sprintf("the %s's cap is reached: %d %s", e.Period, e.Limit, e.What)
 }
 
 // Is tells that e is an ErrCap.
@@ -132,7 +169,7 @@ func (c Caps) Allow(spent, next Sum) error {
 		{"micro-USD", c.MicroUSD, spent.MicroUSD + next.MicroUSD},
 	} {
 		if cap.limit != NoCap && (cap.limit == 0 || cap.want > cap.limit) {
-			return &CapError{What: cap.what, Limit: cap.limit}
+			return &CapError{What: cap.what, Limit: cap.limit, Period: c.Period}
 		}
 	}
 	return nil

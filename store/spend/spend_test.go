@@ -64,3 +64,34 @@ func TestTodayBeginsWhereTheUserIs(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestPeriodsByTheUsersClock(t *testing.T) {
+	zone := time.FixedZone("", 8*3600)
+	now := time.Date(2026, 12, 31, 23, 30, 0, 0, zone)
+	for p, want := range map[spend.Period][2]time.Time{
+		0:             {time.Date(2026, 12, 31, 0, 0, 0, 0, zone), time.Date(2027, 1, 1, 0, 0, 0, 0, zone)},
+		spend.Daily:   {time.Date(2026, 12, 31, 0, 0, 0, 0, zone), time.Date(2027, 1, 1, 0, 0, 0, 0, zone)},
+		spend.Monthly: {time.Date(2026, 12, 1, 0, 0, 0, 0, zone), time.Date(2027, 1, 1, 0, 0, 0, 0, zone)},
+	} {
+		if got := [2]time.Time{p.Began(now), p.Ends(now)}; got != want {
+			t.Errorf("%s: %v, want %v", p, got, want)
+		}
+	}
+	err := spend.Caps{Period: spend.Monthly, Calls: spend.NoCap, Tokens: spend.NoCap, MicroUSD: 5}.Allow(spend.Sum{MicroUSD: 5}, spend.Sum{MicroUSD: 1})
+	if err == nil || err.Error() != "the month's cap is reached: 5 micro-USD" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrices(t *testing.T) {
+	for model, known := range map[string]bool{"deepseek-chat": true, "DeepSeek-Chat": true, "openai/gpt-4o-mini": true, "gpt-4o-mini-2024-07-18": true, "nobody-knows": false, "": false} {
+		p, ok := spend.PriceOf(model)
+		if ok != known || ok && (p.Input <= 0 || p.Output < p.Input) {
+			t.Errorf("%q: %+v, %v", model, p, ok)
+		}
+	}
+	p := spend.Price{Input: 1, Output: 10}
+	if got := p.Of(3, 2); got != 23 {
+		t.Errorf("costs %d", got)
+	}
+}
