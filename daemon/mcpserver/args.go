@@ -48,7 +48,7 @@ func parseArgs(t *tool, raw json.RawMessage) (args, error) {
 	for name, v := range given {
 		p, ok := t.param(name)
 		if !ok {
-			return a, advise("%s: unknown argument %q. %s", t.name, clip(oneLine(name), 40), t.usage())
+			return a, advise("%s: unknown argument %q. %s", t.name, echoed(name, 40), t.usage())
 		}
 		if string(v) == "null" {
 			continue
@@ -128,7 +128,7 @@ func (a args) number(name string, none int) (int, error) {
 	if f, err := strconv.ParseFloat(s, 64); err == nil && f == float64(int(f)) {
 		return int(f), nil
 	}
-	return 0, advise("%s: %q must be a whole number, not %q.", a.tool.name, name, clip(oneLine(s), 40))
+	return 0, advise("%s: %q must be a whole number, not %q.", a.tool.name, name, echoed(s, 40))
 }
 
 // within gives a number kept between least and most.

@@ -33,7 +33,7 @@ func (s *server) complete(ctx context.Context, prompt, template, argument, value
 	case prompt != "":
 		p, ok := s.prompt(prompt)
 		if !ok {
-			return completed{}, advise("unknown prompt %q", clip(oneLine(prompt), 40))
+			return completed{}, advise("unknown prompt %q", echoed(prompt, 40))
 		}
 		if argument == p.argument {
 			kind = argument

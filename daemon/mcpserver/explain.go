@@ -59,8 +59,12 @@ func (s *server) explain(ctx context.Context, err error) (text string, ours bool
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "The call was cancelled.", false
 	}
-	return "This is a fault of session-migrator: " + clip(oneLine(pipeline.RedactText(err.Error())), 400) + ". `session-migrator status` may tell more.", true
+	return "This is a fault of session-migrator: " + echoed(err.Error(), 400) + ". `session-migrator status` may tell more.", true
 }
+
+// echoed is what somebody said, as it may be said back or shown: without secrets,
+// which people paste into any argument, one line, short.
+func echoed(s string, n int) string { return clip(oneLine(pipeline.RedactText(s)), n) }
 
 // oneLine keeps foreign text from making lines of its own.
 func oneLine(s string) string {

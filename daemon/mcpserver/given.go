@@ -59,7 +59,7 @@ func givenMessages(raw json.RawMessage) ([]transcript.Message, error) {
 	}
 	var list []givenMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, advise("messages_json is not a JSON list of {role, content}: %s.", clip(oneLine(err.Error()), 200))
+		return nil, advise("messages_json is not a JSON list of {role, content}: %s.", echoed(err.Error(), 200))
 	}
 	var out []transcript.Message
 	for i := range list {
@@ -90,7 +90,7 @@ func (g *givenMessage) items() ([]transcript.Message, error) {
 	case "":
 		return nil, advise("role is missing")
 	default:
-		return nil, advise("unknown role %q: system, user, assistant or tool", clip(oneLine(g.Role), 40))
+		return nil, advise("unknown role %q: system, user, assistant or tool", echoed(g.Role, 40))
 	}
 	out, err := g.content(role)
 	if err != nil {
@@ -160,7 +160,7 @@ func (g *givenMessage) content(role transcript.Role) ([]transcript.Message, erro
 			if said.Text != "" {
 				said.Text += "\n"
 			}
-			said.Text += "[" + clip(oneLine(b.Type), 40) + " left out]"
+			said.Text += "[" + echoed(b.Type, 40) + " left out]"
 		}
 	}
 	flush()

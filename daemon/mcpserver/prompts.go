@@ -83,15 +83,19 @@ func handoffText(ctx context.Context, s *server, c call) (string, error) {
 		return "", err
 	}
 	if target != "" {
-		who = clip(oneLine(target), 80)
+		who = echoed(target, 80)
 		if facts, err = s.handoffFacts(ctx, c, target); err != nil {
 			return "", err
 		}
 	}
+	keep := "elsewhere save it to a file if the user names one."
+	if s.deps.Spool != "" {
+		keep = "elsewhere, or if it is of another session, save it with save_session_summary; get_session_context with format summary names the through_event."
+	}
 	return "Write the state of this session down for " + who + ", as your answer: markdown, at most 5,000 characters, in this order: the goal; where it stands; " +
 		"decisions, and why; files that were changed; what failed and need not be tried again; open steps, the next one first; the commands that check the work. " +
 		"Only what this session shows, and no secrets." + facts +
-		" In Codex your answer is kept with the session by itself, and get_session_context gives it to the one that goes on; elsewhere save it to a file if the user names one.\n" + quoted, nil
+		" In Codex your answer is kept with the session by itself, and get_session_context gives it to the one that goes on; " + keep + "\n" + quoted, nil
 }
 
 // handoffFacts says what the target can take: of the calling session if that is
@@ -106,7 +110,7 @@ func (s *server) handoffFacts(ctx context.Context, c call, target string) (strin
 	if err != nil {
 		return "", err
 	}
-	facts := fmt.Sprintf(" %s has a window of %s tokens.", clip(oneLine(target), 80), grouped(m.Window))
+	facts := fmt.Sprintf(" %s has a window of %s tokens.", echoed(target, 80), grouped(m.Window))
 	h, done, err := s.cache.use(ctx)
 	if err != nil || c.caller.thread == "" {
 		if err == nil {

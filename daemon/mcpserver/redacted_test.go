@@ -55,6 +55,28 @@ func TestPathsAreRedacted(t *testing.T) {
 	}
 }
 
+// People paste into any argument: no refusal says a secret back, not even the
+// first part of one that is cut.
+func TestArgumentsAreRedacted(t *testing.T) {
+	c := legacy(t, projects(t).deps())
+	for tool, args := range map[string][]string{
+		"get_session_context":    {`{"session":"` + secret + `"}`, `{"session":"` + projID + `","format":"` + secret + `"}`, `{"` + secret + `":1}`, `{"session":"` + projID + `","max_bytes":"` + secret + `"}`},
+		"get_migration_decision": {`{"session":"` + secret + `","target_model":"gpt-5.5"}`, `{"session":"` + projID + `","target_model":"` + secret + `"}`},
+		"list_sessions":          {`{"since":"` + secret + `"}`},
+		"get_omitted_original":   {`{"ref":"` + secret + `"}`},
+		"migrate_session":        {`{"messages_json":"[{\"role\":\"` + secret + `\",\"content\":\"x\"}]","target_model":"gpt-5.5"}`},
+	} {
+		for _, a := range args {
+			if r := c.tool(tool, a); !r.IsError || strings.Contains(r.text(), secret[:20]) || !strings.Contains(r.text(), "[redacted") {
+				t.Errorf("%s %s: %s", tool, a, r.text())
+			}
+		}
+	}
+	if a := c.request("resources/read", map[string]any{"uri": "migrator://" + secret}); a.Error == nil || strings.Contains(a.Error.Message, secret[:20]) {
+		t.Errorf("resource: %+v", a.Error)
+	}
+}
+
 // A ref to bytes counts them in the redacted text and gives just these, once.
 func TestPartsOfAnOriginal(t *testing.T) {
 	c := legacy(t, projects(t).deps())

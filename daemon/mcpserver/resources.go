@@ -135,7 +135,7 @@ func (s *server) readResource(ctx context.Context, uri string, who caller) (mime
 
 func noResource(uri string) error {
 	return advise("No such resource: %q. There are %s, %s, %s, %sID/memory.md, /messages.jsonl and /summary.md, and %sREF.",
-		clip(oneLine(uri), 80), statusURI, sessionsURI, modelsURI, sessionURI, omittedURI)
+		echoed(uri, 80), statusURI, sessionsURI, modelsURI, sessionURI, omittedURI)
 }
 
 // state is a word that changes with the resource, as far as commits tell. It is

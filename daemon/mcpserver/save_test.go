@@ -56,6 +56,12 @@ func TestSummaryIsSavedAndShown(t *testing.T) {
 	d := savingFrom(w)
 	c := legacy(t, d)
 	const ask = `{"session":"` + projID + `","format":"summary"}`
+	if text := c.prompt("handoff", nil); !strings.Contains(text, "save it with save_session_summary") {
+		t.Errorf("the prompt tells of no tool: %s", text)
+	}
+	if text := legacy(t, w.deps()).prompt("handoff", nil); strings.Contains(text, "save_session_summary") {
+		t.Errorf("the prompt tells of a tool that is not there: %s", text)
+	}
 	if got := c.good("get_session_context", ask).text(); !strings.Contains(got, "\nNo LLM summary yet. To make one: read format=memory, write ≤ 5,000 characters, call save_session_summary with through_event=4.\n") {
 		t.Errorf("not told how:\n%s", got)
 	}

@@ -67,7 +67,7 @@ func (s *server) currentSession(ctx context.Context, h *handle, who caller) (str
 		if !s.daemon(ctx).Running {
 			next = "The daemon is not running: `session-migrator run`"
 		}
-		return "", s.notYet(ctx, h, fmt.Sprintf("The calling thread %s is not in the cache yet. %s, or give a session id or 'latest'.", clip(oneLine(who.thread), 40), next))
+		return "", s.notYet(ctx, h, fmt.Sprintf("The calling thread %s is not in the cache yet. %s, or give a session id or 'latest'.", echoed(who.thread, 40), next))
 	}
 	return id, err
 }
@@ -148,7 +148,7 @@ func (s *server) noSession(ctx context.Context, h *handle, arg string, who calle
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("No session matches %q", clip(oneLine(arg), 80))
+	text := fmt.Sprintf("No session matches %q", echoed(arg, 80))
 	if len(arg) < 8 {
 		text += " (give at least 8 characters of the id)"
 	}
@@ -167,11 +167,11 @@ func ambiguous(e *store.AmbiguousError) error {
 	if len(e.IDs) > most {
 		each = append(each, "…")
 	}
-	return advise("%q matches %d sessions: %s. Give more characters.", clip(oneLine(e.Arg), 80), len(e.IDs), strings.Join(each, ", "))
+	return advise("%q matches %d sessions: %s. Give more characters.", echoed(e.Arg, 80), len(e.IDs), strings.Join(each, ", "))
 }
 
 // titleOf is a title as it may be shown: redacted, one line, short.
-func titleOf(s string) string { return clip(oneLine(pipeline.RedactText(s)), 80) }
+func titleOf(s string) string { return echoed(s, 80) }
 
 // target gives the model that is meant: the one named, or on Codex the
 // caller's own. What no table knows is refused with what it may have been.
@@ -199,12 +199,12 @@ func (s *server) target(p *pipeline.Pipeline, c call, required bool) (string, er
 func lookUp(p *pipeline.Pipeline, name string) (capacity.Model, error) {
 	m, err := p.Table().Lookup(name)
 	if errors.Is(err, capacity.ErrUnknown) {
-		shown := clip(oneLine(name), 80)
+		shown := echoed(name, 80)
 		bare := shown
 		text := fmt.Sprintf("Unknown model %q.", shown)
 		if errors.Is(err, capacity.ErrWindow) {
 			bare, _, _ = strings.Cut(shown, "@")
-			text = fmt.Sprintf("Unknown model %q: %s.", shown, clip(oneLine(m.Note), 160))
+			text = fmt.Sprintf("Unknown model %q: %s.", shown, echoed(m.Note, 160))
 		}
 		if near := p.Table().Closest(name, 3); len(near) > 0 {
 			text += " Closest: " + strings.Join(near, ", ") + "."
@@ -330,5 +330,5 @@ func ago(s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, advise("Can't read %q as a time: use an age such as 7d or 12h, or 2026-09-01T08:00:00Z.", clip(oneLine(s), 40))
+	return time.Time{}, advise("Can't read %q as a time: use an age such as 7d or 12h, or 2026-09-01T08:00:00Z.", echoed(s, 40))
 }

@@ -51,7 +51,7 @@ func parseOriginal(text string) (original, error) {
 	}
 	m := refShape.FindStringSubmatch(ref)
 	if m == nil {
-		return original{}, advise("Can't read %q as a ref: want om_7f3a91c2.412, om_7f3a91c2.412@1800+5200, t17 or t17-t30, as it stands in the text.", clip(oneLine(text), 60))
+		return original{}, advise("Can't read %q as a ref: want om_7f3a91c2.412, om_7f3a91c2.412@1800+5200, t17 or t17-t30, as it stands in the text.", echoed(text, 60))
 	}
 	o := original{ref: ref, whole: m[1]}
 	if m[3] != "" {
@@ -232,7 +232,7 @@ func originalHeading(m *transcript.Message, size int) string {
 	}
 	h += m.Role.String()
 	if m.Name != "" {
-		h += " " + clip(oneLine(pipeline.RedactText(m.Name)), 64)
+		h += " " + echoed(m.Name, 64)
 	}
 	facts := []string{m.Ref, stamp(m.Time), grouped(m.Tokens) + " tokens", grouped(size) + " bytes"}
 	if m.HasExit {

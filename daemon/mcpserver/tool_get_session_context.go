@@ -104,7 +104,7 @@ func contextFormat(a args, target string) (string, error) {
 	case "memory", "messages", "summary":
 		return format, nil
 	}
-	return "", advise("Unknown format %q: memory, handoff, messages or summary.", clip(oneLine(format), 40))
+	return "", advise("Unknown format %q: memory, handoff, messages or summary.", echoed(format, 40))
 }
 
 // furtherContext gives a page after the first. While the session grows the
@@ -183,7 +183,7 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 			return nil, err
 		}
 		dec = p.Decide(v.Thread, cur.Target, decide.Options{})
-		d.labels = append(d.labels, "for "+clip(oneLine(cur.Target), 80))
+		d.labels = append(d.labels, "for "+echoed(cur.Target, 80))
 	}
 	var err error
 	switch cur.Kind {
@@ -210,7 +210,7 @@ func (s *server) contextDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 		}
 		d.labels = append(d.labels, cur.Kind)
 		if cur.Target != "" && dec.Verdict == decide.Direct && d.remark == "" {
-			d.remark = fmt.Sprintf("The whole session (%s tokens) fits %s: format=handoff gives all of it.", grouped(dec.SessionTokens), clip(oneLine(cur.Target), 80))
+			d.remark = fmt.Sprintf("The whole session (%s tokens) fits %s: format=handoff gives all of it.", grouped(dec.SessionTokens), echoed(cur.Target, 80))
 		}
 	default:
 		return nil, errCursor

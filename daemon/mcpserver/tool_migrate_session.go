@@ -87,7 +87,7 @@ func (s *server) migration(ctx context.Context, p *pipeline.Pipeline, raw json.R
 		return nil, err
 	}
 	d := &document{name: givenSession, session: givenSession, shape: shapeMarkdown, body: h.Text, labels: []string{
-		"for " + clip(oneLine(q.Target), 80), fmt.Sprintf("%d messages, %s tokens", len(messages), grouped(h.Decision.SessionTokens)),
+		"for " + echoed(q.Target, 80), fmt.Sprintf("%d messages, %s tokens", len(messages), grouped(h.Decision.SessionTokens)),
 		handoffLabel(h), "result " + grouped(h.Tokens) + " tokens",
 	}}
 	if h.Omitted > 0 {

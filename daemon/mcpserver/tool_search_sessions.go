@@ -99,7 +99,7 @@ func runSearchSessions(ctx context.Context, s *server, c call) (result, error) {
 	out := hitList{Hits: []hitRow{}}
 	for _, f := range found.Hits {
 		out.Hits = append(out.Hits, hitRow{
-			SessionID: f.ThreadID, Title: titleOf(f.Title), Ref: f.Ref, Role: f.Role.String(), Tool: clip(oneLine(f.Tool), 64),
+			SessionID: f.ThreadID, Title: titleOf(f.Title), Ref: f.Ref, Role: f.Role.String(), Tool: echoed(f.Tool, 64),
 			Turn: f.Turn, Time: stamp(f.Time), Snippet: f.Snippet, TakenBack: f.Dead,
 		})
 	}
