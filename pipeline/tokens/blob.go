@@ -37,16 +37,23 @@ type words struct {
 // inflate opens an embedded vocabulary. A blob is part of the program, so a
 // bad one is a bug and not an error.
 func inflate(blob string) *words {
-	raw, err := io.ReadAll(flate.NewReader(strings.NewReader(blob)))
-	if err != nil || len(raw) < 4 {
-		panic(fmt.Sprintf("bug: inflate embedded vocabulary: %v", err))
+	r := flate.NewReader(strings.NewReader(blob))
+	read := func(size int) []byte {
+		column := make([]byte, size)
+		if _, err := io.ReadFull(r, column); err != nil {
+			panic(fmt.Sprintf("bug: inflate embedded vocabulary: %v", err))
+		}
+		return column
 	}
-	w := &words{count: int(binary.LittleEndian.Uint32(raw))}
-	raw = raw[4:]
+	w := &words{count: int(binary.LittleEndian.Uint32(read(4)))}
 	for _, column := range []*[]byte{&w.shared, &w.more, &w.split, &w.ranks[0], &w.ranks[1], &w.ranks[2]} {
-		*column, raw = raw[:w.count], raw[w.count:]
+		*column = read(w.count)
 	}
-	w.tails = raw
+	size := 0
+	for _, n := range w.more {
+		size += int(n)
+	}
+	w.tails = read(size)
 	return w
 }
 

@@ -39,46 +39,59 @@ type classTable struct {
 var classes = sync.OnceValue(newClassTable)
 
 func newClassTable() *classTable {
-	flat := make([]class, 0x110000)
-	for r := range flat {
-		flat[r] = classOther
-	}
-	paint := func(c class, tables ...*unicode.RangeTable) {
-		for _, t := range tables {
-			for _, r := range t.R16 {
-				for x := int(r.Lo); x <= int(r.Hi); x += int(r.Stride) {
-					flat[x] = c
-				}
-			}
-			for _, r := range t.R32 {
-				for x := int(r.Lo); x <= int(r.Hi); x += int(r.Stride) {
-					flat[x] = c
-				}
-			}
+	t := &classTable{blocks: make([][64]class, classSpace+1, 512)}
+	for c := range t.blocks { // the first blocks are of one class each
+		for i := range t.blocks[c] {
+			t.blocks[c][i] = max(class(c), classOther)
 		}
 	}
-	paint(classUpper, unicode.Lu, unicode.Lt)
-	paint(classLower, unicode.Ll)
-	paint(classBoth, unicode.Lm, unicode.Lo)
-	paint(classMark, unicode.M)
-	paint(classNumber, unicode.N)
-	paint(classSpace, unicode.White_Space)
-	flat['\r'], flat['\n'] = classNewline, classNewline
-	t := &classTable{}
-	copy(t.ascii[:0x80], flat)
+	t.paint(classUpper, unicode.Lu, unicode.Lt)
+	t.paint(classLower, unicode.Ll)
+	t.paint(classBoth, unicode.Lm, unicode.Lo)
+	t.paint(classMark, unicode.M)
+	t.paint(classNumber, unicode.N)
+	t.paint(classSpace, unicode.White_Space)
+	t.set(classNewline, '\r')
+	t.set(classNewline, '\n')
+	for b := range t.ascii[:0x80] {
+		t.ascii[b] = t.blocks[t.block[b/64]][b%64]
+	}
 	t.lanes = lanesOf(&t.ascii)
-	seen := map[[64]class]uint16{}
-	for i := range t.block {
-		block := [64]class(flat[i*64:])
-		id, ok := seen[block]
-		if !ok {
-			id = uint16(len(t.blocks))
-			seen[block] = id
-			t.blocks = append(t.blocks, block)
-		}
-		t.block[i] = id
-	}
 	return t
+}
+
+// paint gives all runes of tables a class.
+func (t *classTable) paint(c class, tables ...*unicode.RangeTable) {
+	for _, table := range tables {
+		for _, r := range table.R16 {
+			t.fill(c, int(r.Lo), int(r.Hi), int(r.Stride))
+		}
+		for _, r := range table.R32 {
+			t.fill(c, int(r.Lo), int(r.Hi), int(r.Stride))
+		}
+	}
+}
+
+// fill gives each stride-th rune a class. Most runes are in blocks of one class,
+// and all of these are one.
+func (t *classTable) fill(c class, low, high, stride int) {
+	for r := low; r <= high; r += stride {
+		if stride == 1 && r%64 == 0 && r+63 <= high {
+			t.block[r/64] = uint16(c)
+			r += 63
+			continue
+		}
+		t.set(c, r)
+	}
+}
+
+func (t *classTable) set(c class, r int) {
+	block := &t.block[r/64]
+	if *block <= uint16(classSpace) {
+		t.blocks = append(t.blocks, t.blocks[*block])
+		*block = uint16(len(t.blocks) - 1)
+	}
+	t.blocks[*block][r%64] = c
 }
 
 // at returns the class of the rune at i and its length in bytes, 0 and 0 at

@@ -115,7 +115,7 @@ func (m *merger) agree(left, right uint32) bool {
 func (v *vocabulary) neighbours(left, right uint32) bool {
 	limit := ^uint32(0)
 	for {
-		if merged := v.pairs.merged(left, right); merged < limit {
+		if merged := v.merged(left, right); merged < limit {
 			return false // noToken is not below any limit
 		}
 		if left > right {

@@ -1,6 +1,9 @@
 package tokens
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // trie is a double-array trie over the bytes of all tokens: one step is one
 // load and one compare, which is what the merge core does most. A cell packs
@@ -64,37 +67,63 @@ func (t *trie) find(text []byte) uint32 {
 	return uint32(cell>>cellToken&cellMask) - 1
 }
 
-// nodes is the trie while it is built: a plain tree in arrays.
-type nodes struct {
-	label       []byte
-	first, next []uint32 // first child, next sibling; 0 for none
-	token       []uint32 // token id + 1
+// newTrie packs the tokens of w. They come in byte order, so a node is done when
+// a token comes that does not go through it: all its children are known then,
+// and where their children lie, so its cells are written once and no tree is
+// built beside them. On a machine that counts for a moment only, the time goes
+// into memory that is touched for the first time.
+func newTrie(w *words) *trie {
+	p := &packer{}
+	p.grow(len(w.tails)*9/8 + 2048)
+	for i := range 4 { // base 0 and its cells stay empty
+		p.free[i] = 0
+	}
+	p.bases[0] &^= 1
+	for k := range p.from {
+		p.from[k] = 4
+	}
+	var bytes [256]byte
+	for b := range bytes {
+		bytes[b] = byte(b)
+	}
+	t := &trie{root: p.place(bytes[:])} // first, for every walk starts there
+	// By depth: the node that the last token goes through, and where in done its
+	// children start.
+	var path [257]node
+	var from [257]int
+	done := make([]node, 0, 1024)
+	depth := 0
+	leave := func(to int) {
+		for ; depth > to; depth-- {
+			if children := done[from[depth]:]; len(children) > 0 {
+				path[depth].base = p.place(p.labels(children))
+				p.write(path[depth].base, children)
+			}
+			done = append(done[:from[depth]], path[depth])
+		}
+	}
+	w.each(func(i int, token []byte) {
+		leave(int(w.shared[i]))
+		for ; depth < len(token); depth++ {
+			path[depth+1], from[depth+1] = node{label: token[depth]}, len(done)
+		}
+		path[depth].token = w.rank(i) + 1
+	})
+	leave(0)
+	p.write(t.root, done)
+	last := len(p.cells)
+	for last > 0 && p.cells[last-1] == 0 {
+		last--
+	}
+	t.cells = p.cells[:min(last+cellSlack, len(p.cells))]
+	t.widen()
+	return t
 }
 
-func newNodes(capacity int) *nodes {
-	n := &nodes{
-		label: make([]byte, 1, capacity),
-		first: make([]uint32, 1, capacity),
-		next:  make([]uint32, 1, capacity),
-		token: make([]uint32, 1, capacity),
-	}
-	return n
-}
-
-// add makes a child of parent. Children come in order, so before is the last
-// sibling so far, or 0.
-func (n *nodes) add(parent, before uint32, label byte) uint32 {
-	id := uint32(len(n.label))
-	n.label = append(n.label, label)
-	n.first = append(n.first, 0)
-	n.next = append(n.next, 0)
-	n.token = append(n.token, 0)
-	if before == 0 {
-		n.first[parent] = id
-	} else {
-		n.next[before] = id
-	}
-	return id
+// node is one that is done, but for the cell, which its parent writes.
+type node struct {
+	label       byte
+	token, base uint32 // token id + 1
 }
 
 // packer places the nodes of a tree in cells.
@@ -106,66 +135,35 @@ type packer struct {
 	// a few holes that nodes with fewer children then fill.
 	from  [packWide + 1]int
 	cells []uint64
+	label []byte // scratch
 }
 
 // packWide is the number of children from which on nodes are searched alike.
 const packWide = 24
 
-// pack lays the tree out level by level: the upper levels, which every walk
-// crosses, then share cache lines.
-func (n *nodes) pack() *trie {
-	p := &packer{}
-	p.grow(len(n.label)*5/4 + 1024)
-	for i := range 4 { // base 0 and its cells stay empty
-		p.free[i] = 0
+// labels are those of nodes.
+func (p *packer) labels(children []node) []byte {
+	p.label = p.label[:0]
+	for _, n := range children {
+		p.label = append(p.label, n.label)
 	}
-	p.bases[0] &^= 1
-	for k := range p.from {
-		p.from[k] = 4
+	return p.label
+}
+
+// write fills the cells of the children of the node with that base.
+func (p *packer) write(base uint32, children []node) {
+	for _, n := range children {
+		p.cells[base+uint32(n.label)] = uint64(n.base)<<cellBase | uint64(n.token)<<cellToken | 256 | uint64(n.label)
 	}
-	queue := make([]uint32, 1, len(n.label)) // tree nodes, in order of placing
-	cell := make([]uint32, len(n.label))     // cell of each tree node
-	t := &trie{}
-	labels := make([]byte, 0, 256)
-	for head := 0; head < len(queue); head++ {
-		node := queue[head]
-		labels = labels[:0]
-		for c := n.first[node]; c != 0; c = n.next[c] {
-			labels = append(labels, n.label[c])
-			queue = append(queue, c)
-		}
-		if len(labels) == 0 {
-			continue
-		}
-		base := p.place(labels)
-		for c := n.first[node]; c != 0; c = n.next[c] {
-			at := base + uint32(n.label[c])
-			cell[c] = at
-			p.free[at>>6] &^= 1 << (at & 63)
-			p.cells[at] = uint64(n.token[c])<<cellToken | 256 | uint64(n.label[c])
-		}
-		if node == 0 {
-			t.root = base
-		} else {
-			p.cells[cell[node]] |= uint64(base) << cellBase
-		}
-	}
-	last := len(p.cells)
-	for last > 0 && p.cells[last-1] == 0 {
-		last--
-	}
-	t.cells = append(make([]uint64, 0, last+cellSlack), p.cells[:last]...)[:last+cellSlack]
-	t.widen()
-	return t
 }
 
 // grow gives the packer room for size cells, a multiple of 64, and slack for
 // the reads of 64 bits at any place.
 func (p *packer) grow(size int) {
 	blocks := (size+63)/64 + 5
+	p.free, p.bases = slices.Grow(p.free, blocks-len(p.free)), slices.Grow(p.bases, blocks-len(p.bases))
 	for len(p.free) < blocks {
-		p.free = append(p.free, ^uint64(0))
-		p.bases = append(p.bases, ^uint64(0))
+		p.free, p.bases = append(p.free, ^uint64(0)), append(p.bases, ^uint64(0))
 	}
 	p.cells = append(p.cells, make([]uint64, blocks*64-len(p.cells))...)
 }
@@ -192,6 +190,10 @@ func (p *packer) place(labels []byte) uint32 {
 			base := uint32(block<<6 + bits.TrailingZeros64(fit))
 			p.bases[block] &^= 1 << (base & 63)
 			p.from[k] = block
+			for _, b := range labels {
+				at := base + uint32(b)
+				p.free[at>>6] &^= 1 << (at & 63)
+			}
 			return base
 		}
 	}
