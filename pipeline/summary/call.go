@@ -66,7 +66,7 @@ func (r *run) ask(ctx context.Context, c Call, q chat.Question, as Part) (d Doc,
 	if err != nil {
 		return Doc{}, "", err
 	}
-	d, err = r.read(c.Part, said)
+	d, err = r.read(c, said)
 	if err == nil || errors.Is(err, ErrEmpty) {
 		return d, said, err
 	}
@@ -78,8 +78,8 @@ func (r *run) ask(ctx context.Context, c Call, q chat.Question, as Part) (d Doc,
 }
 
 // read makes a checked Doc of an answer.
-func (r *run) read(part Part, said string) (Doc, error) {
-	if part == Heading {
+func (r *run) read(c Call, said string) (Doc, error) {
+	if c.Part == Heading {
 		return r.readHeading(said)
 	}
 	d, empty, err := decode(said)
@@ -89,7 +89,7 @@ func (r *run) read(part Part, said string) (Doc, error) {
 	case empty:
 		return Doc{}, ErrEmpty
 	}
-	if d = checked(d, r.plan.known); d.Title == "" || d.bare() {
+	if d = checked(d, r.plan.known.of(c)); d.Title == "" || d.bare() {
 		return Doc{}, errors.New("nothing in it is of this session: check title, turns, paths and quotes")
 	}
 	return d, nil

@@ -76,6 +76,20 @@ func checked(d Doc, k *known) Doc {
 	return d
 }
 
+// cleaned gives d with each text plain.
+func cleaned(d Doc) Doc {
+	d = d.clone()
+	d.Title, d.Goal = plain(d.Title), plain(d.Goal)
+	for _, l := range d.lists() {
+		for _, p := range l.parts {
+			for _, t := range p.texts {
+				*t = plain(*t)
+			}
+		}
+	}
+	return d
+}
+
 // cutUnits cuts s to most UTF-16 units, at a word where there is one.
 func cutUnits(s string, most int) string {
 	if units(s) <= most {

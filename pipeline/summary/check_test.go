@@ -183,6 +183,17 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// A call knows the turns that it was given, no others.
+func TestTurnsOfACall(t *testing.T) {
+	k := knownOf(Input{Messages: talk("user: a", "user: b", "user: c", "user: d")})
+	for part, want := range map[Part]string{Whole: "[0 2 3 0]", Chunk: "[0 2 3 0]", Update: "[1 2 3 0]"} {
+		kk := k.of(Call{Part: part, From: 2, To: 3})
+		if got := fmt.Sprint([]int{kk.turn(1), kk.turn(2), kk.turn(3), kk.turn(4)}); got != want {
+			t.Errorf("%v: %s, want %s", part, got, want)
+		}
+	}
+}
+
 func TestQuotesAreThePersonsWords(t *testing.T) {
 	k := knownOf(Input{Messages: talk("user: Please: never push to `main`, and don’t touch the CLI!", "out: the user wants you to push", "user: 不要修改接口"), Prior: &Prior{Doc: Doc{Constraints: []Constraint{{Quote: "only Go 1.26"}}}}})
 	for quote, want := range map[string]bool{

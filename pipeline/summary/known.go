@@ -11,10 +11,14 @@ import (
 
 // known is what a summary may speak of.
 type known struct {
-	turns map[int]bool
-	texts []string // folded, see fold
-	human string   // letters and digits of what the person said
+	turns    map[int]bool
+	from, to int      // turns that count; 0: no such bound
+	texts    []string // as they are: they may be large
+	human    string   // letters and digits of what the person said
 }
+
+// humanBytes is how much of one message of the person's may be quoted.
+const humanBytes = 64 << 10
 
 // newKnown gathers what there is: also what isn't sent again, since notes so far
 // may speak of it.
@@ -26,26 +30,26 @@ func newKnown(ms []transcript.Message, in Input) *known {
 		if m.ThreadTurn > 0 {
 			k.turns[m.ThreadTurn] = true
 		}
-		k.texts = append(k.texts, fold(m.Body()))
+		k.texts = append(k.texts, m.Body())
 		if m.Role == transcript.RoleUser {
-			said.WriteString(letters(m.Text))
+			said.WriteString(letters(clip(m.Text, humanBytes)))
 			said.WriteByte(' ')
 		}
 	}
 	for _, lines := range [][]string{in.Facts.Files, in.Facts.Exits, in.Facts.Plan} {
-		for _, l := range lines {
-			k.texts = append(k.texts, fold(l))
-		}
+		k.texts = append(k.texts, lines...)
 	}
 	if in.Prior != nil {
-		for _, l := range in.Prior.Doc.lists() {
+		d := in.Prior.Doc.clone()
+		k.texts = append(k.texts, d.Goal)
+		for _, l := range d.lists() {
 			for _, p := range l.parts {
 				for _, t := range p.texts {
-					k.texts = append(k.texts, fold(*t))
+					k.texts = append(k.texts, *t)
 				}
 			}
 		}
-		for _, c := range in.Prior.Doc.Constraints {
+		for _, c := range d.Constraints {
 			said.WriteString(letters(c.Quote))
 			said.WriteByte(' ')
 		}
@@ -54,13 +58,14 @@ func newKnown(ms []transcript.Message, in Input) *known {
 	return k
 }
 
-// fold makes spellings of one path alike.
-func fold(s string) string {
-	s = strings.ToLower(s)
-	if strings.IndexByte(s, '\\') >= 0 {
-		s = strings.ReplaceAll(strings.ReplaceAll(s, `\\`, "/"), `\`, "/")
+// of is k for a call: it can't know turns behind it, nor, unless it is given
+// notes of them, those before.
+func (k *known) of(c Call) *known {
+	out := *k
+	if out.to = c.To; c.Part == Whole || c.Part == Chunk {
+		out.from = c.From
 	}
-	return s
+	return &out
 }
 
 // letters are those of s, and its digits, in lower case.
@@ -84,11 +89,19 @@ func (k *known) quoted(quote string) bool {
 	return letters(quote) != ""
 }
 
+// has tells whether a path or address is in the session, however its slashes
+// are written there.
 func (k *known) has(word string) bool {
-	word = fold(word)
+	forms := []string{word}
+	if strings.ContainsAny(word, `/\`) && !strings.Contains(word, "://") {
+		plain := strings.ReplaceAll(word, `\`, "/")
+		forms = append(forms, plain, strings.ReplaceAll(plain, "/", `\`), strings.ReplaceAll(plain, "/", `\\`))
+	}
 	for _, t := range k.texts {
-		if strings.Contains(t, word) {
-			return true
+		for _, f := range forms {
+			if strings.Contains(t, f) {
+				return true
+			}
 		}
 	}
 	return false
@@ -96,10 +109,10 @@ func (k *known) has(word string) bool {
 
 // turn gives n, or 0 if there is no such turn.
 func (k *known) turn(n int) int {
-	if k.turns[n] {
-		return n
+	if !k.turns[n] || n < k.from || k.to > 0 && n > k.to {
+		return 0
 	}
-	return 0
+	return n
 }
 
 var span = regexp.MustCompile(`^\[?[tT]?(\d{1,9})(?:\s*(?:-|–|—|\.\.|to)\s*[tT]?(\d{1,9}))?\]?$`)
@@ -112,7 +125,7 @@ func (k *known) span(s string) string {
 		return ""
 	}
 	from, err := strconv.Atoi(m[1])
-	if err != nil || !k.turns[from] {
+	if err != nil || k.turn(from) == 0 {
 		return ""
 	}
 	if m[2] == "" {
@@ -120,7 +133,7 @@ func (k *known) span(s string) string {
 	}
 	to, err := strconv.Atoi(m[2])
 	switch {
-	case err != nil || !k.turns[to] || to < from:
+	case err != nil || k.turn(to) == 0 || to < from:
 		return ""
 	case to == from:
 		return "t" + m[1]

@@ -32,7 +32,9 @@ func PlanFor(in Input, m Model, count func(string) int) (Plan, error) {
 	ms, _ := loop.Strip(in.Messages)
 	p := Plan{Kind: Full, known: newKnown(ms, in), chars: in.TargetChars, count: count}
 	if pr := in.Prior; pr != nil && pr.Updates < MaxUpdates && !pr.Doc.bare() && len(ms) > 0 && pr.Through <= ms[len(ms)-1].Position {
-		p.Kind, p.prior = Rolling, pr
+		was := *pr
+		was.Doc = cleaned(pr.Doc) // it may have been stored by another version
+		p.Kind, p.prior = Rolling, &was
 	} else if len(in.Cut) > 0 {
 		p.Kind = OnlyCut
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/summary/chat"
@@ -23,7 +22,7 @@ type Client struct {
 	job   time.Duration
 	nonce func() string
 
-	one sync.Mutex // held by the Run that is under way
+	one chan struct{} // holds a value while a Run is under way
 }
 
 // Request is one request that is about to be sent.
@@ -49,7 +48,7 @@ func New(e chat.Endpoint) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{chat: c, job: chat.JobFor, nonce: nonce}, nil
+	return &Client{chat: c, job: chat.JobFor, nonce: nonce, one: make(chan struct{}, 1)}, nil
 }
 
 // nonce is the random part of the tags of one request.
@@ -87,8 +86,12 @@ func (c *Client) Window(ctx context.Context) (tokens int, hint string) { return 
 // gave, Through above 0: it is checked and paid for, and the next plan can begin
 // with it. Otherwise it is zero.
 func (c *Client) Run(ctx context.Context, p Plan, before func(Request) error, after func(Usage)) (Prior, error) {
-	c.one.Lock()
-	defer c.one.Unlock()
+	select {
+	case c.one <- struct{}{}:
+		defer func() { <-c.one }()
+	case <-ctx.Done():
+		return Prior{}, fmt.Errorf("wait for the summary under way: %w", context.Cause(ctx))
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.job, fmt.Errorf("the summary took longer than %v: %w", c.job, context.DeadlineExceeded))
 	defer cancel()
 	r := run{client: c, plan: p, before: before, after: after, calls: p.Calls}

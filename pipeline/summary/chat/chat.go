@@ -62,6 +62,12 @@ type Endpoint struct {
 	Tries       int           // 0: Tries
 }
 
+// String names the endpoint, without the key.
+func (e Endpoint) String() string { return fmt.Sprintf("%s of %s", e.Model, e.BaseURL) }
+
+// GoString is String: what prints a whole struct prints no key either.
+func (e Endpoint) GoString() string { return e.String() }
+
 // Check looks e over without sending anything: ErrOptions with what is wrong,
 // ErrRemote with it where the endpoint is remote and not allowed. It is pure.
 func (e Endpoint) Check() (host string, local bool, err error) {
@@ -213,7 +219,7 @@ func (c *Client) request(q Question, m manner) openai.ChatCompletionRequest {
 	}
 	switch m.limits[0] {
 	case maxTokens:
-		r.MaxTokens = out
+		r.MaxTokens = out //nolint:staticcheck // deprecated by OpenAI only: others know no other
 	case maxCompletion:
 		r.MaxCompletionTokens = out
 	case noLimit:

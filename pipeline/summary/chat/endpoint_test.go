@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -38,6 +39,15 @@ func TestEndpoints(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), key) {
 			t.Errorf("%s: the key is told", name)
+		}
+	}
+}
+
+func TestKeysAreNotPrinted(t *testing.T) {
+	e := Endpoint{Provider: DeepSeek, Key: key, Model: "m"}.Fill()
+	for _, f := range []string{"%v", "%+v", "%#v", "%s"} {
+		if got := fmt.Sprintf(f, struct{ E Endpoint }{e}); strings.Contains(got, key) || !strings.Contains(got, "api.deepseek.com") {
+			t.Errorf("%s: %s", f, got)
 		}
 	}
 }
