@@ -13,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/daemon/exe"
+	"github.com/session-migrator/session-migrator/daemon/summarizing"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
@@ -40,19 +41,20 @@ type Options struct {
 
 // engine is one writer at work: the lock, the cache and what fills it.
 type engine struct {
-	opt   Options
-	log   *slog.Logger
-	lock  *lock
-	db    *store.DB
-	pipe  *pipeline.Pipeline
-	relay *relay            // what runs out; nil in a run that ends by itself
-	later *later            // what could not be read yet; nil in a run that ends by itself
-	index *indexer          // keeps the search index; nil in a run that ends by itself
-	gate  *gate             // what writes to the cache goes through it
-	embed *embedding.Worker // nil: the settings ask for none, or the run ends by itself
-	exact *exact            // counts in imported vocabularies; nil in a run that ends by itself
-	aside string            // where a damaged cache was moved, empty if none was
-	cut   bool              // the run before did not come to its end
+	opt       Options
+	log       *slog.Logger
+	lock      *lock
+	db        *store.DB
+	pipe      *pipeline.Pipeline
+	relay     *relay              // what runs out; nil in a run that ends by itself
+	later     *later              // what could not be read yet; nil in a run that ends by itself
+	index     *indexer            // keeps the search index; nil in a run that ends by itself
+	gate      *gate               // what writes to the cache goes through it
+	embed     *embedding.Worker   // nil: the settings ask for none, or the run ends by itself
+	summaries *summarizing.Worker // the same
+	exact     *exact              // counts in imported vocabularies; nil in a run that ends by itself
+	aside     string              // where a damaged cache was moved, empty if none was
+	cut       bool                // the run before did not come to its end
 
 	troubles troubles
 	now      func() time.Time // wall clock, of the daily work
@@ -204,6 +206,8 @@ func PipelineOptions(c config.Config) pipeline.Options {
 		Targets: c.Targets,
 		Decide:  decide.Options{Reserve: c.Reserve, Comfort: c.Comfort},
 		Suspect: func(threadID string) { askScrub(c, threadID) },
+
+		Summarized: c.Summaries.On(), TargetChars: c.Summaries.TargetChars,
 	}
 	// One that can't be read counts for nothing; "tokens import" names it.
 	o.Vocabularies, _ = vocabs.Open(c.Vocabularies())

@@ -12,6 +12,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/daemon/exe"
+	"github.com/session-migrator/session-migrator/daemon/summarizing"
 )
 
 // Info is what a daemon says of itself.
@@ -33,6 +34,8 @@ type Info struct {
 
 	Embeddings *embedding.Info `json:"embeddings,omitempty"` // nil: they are off
 	Summaries  bool            `json:"summaries,omitempty"`  // that agents write are taken in
+
+	Summarizing *summarizing.Info `json:"summarizing,omitempty"` // nil: no model writes summaries
 }
 
 // SinkInfo says how a sink is.

@@ -89,6 +89,7 @@ func run(ctx context.Context, opt Options) (err error) {
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	e.summaries = newSummarizer(e, func(id string) { pub.changed(id, true) })
 	if e.relay, err = newRelay(ctx, e, pub); err != nil {
 		return stopped(ctx, errors.Join(err, pub.close()))
 	}
@@ -149,6 +150,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 		close(e.index.filled)
 		e.exact.everything()
 		pub.rescan()
+		e.summaries.Changed("")
 		if err := e.relay.all(ctx); err != nil {
 			return err
 		}
@@ -162,6 +164,7 @@ func (e *engine) serve(ctx context.Context, l listing, t *tally, w *watch.Watche
 	part("index", e.index.run)
 	part("embed", e.runEmbed)
 	part("count exactly", e.exact.run)
+	part("summarize", e.runSummaries)
 	part("take summaries in", func(ctx context.Context) error { return e.takeSummaries(ctx, pub) })
 	part("warm up", func(ctx context.Context) error { e.pipe.Warm(ctx); return nil })
 	part("release vocabularies", e.release)
@@ -240,6 +243,7 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 	for id := range t.changed {
 		pub.changed(id, t.ended)
 		e.exact.changed(id)
+		e.summaries.Changed(id)
 		if err := e.relay.changed(ctx, id); err != nil {
 			return err
 		}
@@ -264,7 +268,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			Running: true, PID: pid(), Since: since, Version: e.opt.Version, Backend: h.Backend, Watches: h.Watches,
 			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
 			Sinks: pub.info(), Paused: e.gate.state(), Program: e.opt.program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
-			Embeddings: e.embed.Info(), Summaries: e.opt.Config.Summaries.ByCaller,
+			Embeddings: e.embed.Info(), Summaries: e.opt.Config.Summaries.ByCaller, Summarizing: e.summaries.Info(),
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/memory"
 	llm "github.com/session-migrator/session-migrator/pipeline/summary"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/store/summary"
 )
@@ -62,6 +63,12 @@ func (p *Pipeline) SummaryInput(ctx context.Context, v View) (in llm.Input, err 
 		}
 	}
 	return in, nil
+}
+
+// Mark is another one when something came to a thread or was taken back: cheaper
+// than Basis, which needs the messages.
+func Mark(t transcript.Thread) string {
+	return fmt.Sprintf("%d %d %d %d %d", t.LastSeq, t.Turns, t.Rollbacks, t.Counts.User, t.Counts.Assistant)
 }
 
 // KeepSummary keeps what a model wrote of v, with how it was come by. Its

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -139,6 +140,8 @@ type Caps struct {
 // ErrCap means that a cap is reached. What comes is a *CapError.
 var ErrCap = errors.New("the cap is reached")
 
+const microUSD = "micro-USD"
+
 // CapError says which cap.
 type CapError struct {
 	What   string // calls, tokens, micro-USD
@@ -148,10 +151,14 @@ type CapError struct {
 
 // Error names the cap.
 func (e *CapError) Error() string {
-	if e.Limit == 0 {
-		return fmt.Sprintf("nothing is sent: the %s's cap is 0 %s in the settings", e.Period, e.What)
+	limit := fmt.Sprintf("%d %s", e.Limit, e.What)
+	if e.What == microUSD {
+		limit = strconv.FormatFloat(float64(e.Limit)/1e6, 'f', -1, 64) + " USD"
 	}
-	return fmt.Sprintf("the %s's cap is reached: %d %s", e.Period, e.Limit, e.What)
+	if e.Limit == 0 {
+		return fmt.Sprintf("nothing is sent: the %s's cap is %s in the settings", e.Period, limit)
+	}
+	return fmt.Sprintf("the %s's cap is reached: %s", e.Period, limit)
 }
 
 // Is tells that e is an ErrCap.
@@ -166,7 +173,7 @@ func (c Caps) Allow(spent, next Sum) error {
 	}{
 		{"calls", c.Calls, spent.Calls + next.Calls},
 		{"tokens", c.Tokens, spent.Input + spent.Output + next.Input + next.Output},
-		{"micro-USD", c.MicroUSD, spent.MicroUSD + next.MicroUSD},
+		{microUSD, c.MicroUSD, spent.MicroUSD + next.MicroUSD},
 	} {
 		if cap.limit != NoCap && (cap.limit == 0 || cap.want > cap.limit) {
 			return &CapError{What: cap.what, Limit: cap.limit, Period: c.Period}

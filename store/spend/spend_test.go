@@ -78,7 +78,7 @@ func TestPeriodsByTheUsersClock(t *testing.T) {
 		}
 	}
 	err := spend.Caps{Period: spend.Monthly, Calls: spend.NoCap, Tokens: spend.NoCap, MicroUSD: 5}.Allow(spend.Sum{MicroUSD: 5}, spend.Sum{MicroUSD: 1})
-	if err == nil || err.Error() != "the month's cap is reached: 5 micro-USD" {
+	if err == nil || err.Error() != "the month's cap is reached: 0.000005 USD" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -50,6 +50,7 @@ type Made struct {
 	Prior    json.RawMessage `json:"prior"`   // the parts, with what the next update needs; who made it reads it
 	Key      string          `json:"key"`     // equal keys: the same question to the same model
 	Basis    string          `json:"basis"`   // of the messages it rests on: while theirs is that, it holds
+	Mark     string          `json:"mark"`    // of the thread then, to tell cheaply that nothing came since; empty: there was more
 	Host     string          `json:"host"`    // that was asked
 	Updates  int             `json:"updates"` // since it was made from the messages themselves
 	Input    int64           `json:"input_tokens"`
