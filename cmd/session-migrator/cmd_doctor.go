@@ -16,8 +16,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Short: "Check all that can be wrong here, each with its fix",
 		Long: `Checks the settings, the Codex homes, every file that was not fully read, the
 data folder, the cache, search by meaning if it is on, the daemon, how changes
-are noticed, the drop folder and the clock, and says of each what was seen and
-how to put it right. It only looks: nothing is read in, repaired or locked.
+are noticed, the drop folder, the clock and the entries in MCP clients, and says of
+each what was seen and how to put it right. It only looks: nothing is read in, repaired or locked.
 
 Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.`,
 		Example: "  session-migrator doctor\n  session-migrator doctor --json",
@@ -157,6 +157,7 @@ func (d *doctor) all(ctx context.Context) {
 	d.sinks(c, info)
 	d.backups(c)
 	d.vocabularies()
+	d.clients(c)
 }
 
 // vocabularies looks at what was imported: what can't be used is no error

@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"pipeline/compress":            {"pipeline/transcript", "pipeline/decide"},
 	"pipeline/sink":                {"pipeline/sink/block", "pipeline/redact", "pipeline/defuse", "pipeline/transcript", "store/atomicfile", "store/failpoint"},
 	"pipeline/sink/block":          {},
+	"install/connect":              {"install/edit", "install/plan", "install/plugin"},
 	"install/edit":                 {},
 	"install/plan":                 {"store/atomicfile"},
 	"store":                        {"pipeline/transcript", "pipeline/decide", "store/failpoint", "store/spend", "store/summary"},
@@ -64,14 +65,19 @@ var allowed = map[string][]string{
 	"daemon/handoff":     {"pipeline", "pipeline/transcript", "store"},
 	"daemon": {"daemon/choices", "daemon/config", "daemon/embedding", "daemon/exe", "daemon/handoff", "daemon/notify", "daemon/spool", "daemon/summarizing", "watch", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/sink",
 		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/failpoint", "store/search", "store/summary"},
-	"cmd/session-migrator": {"daemon", "daemon/choices", "daemon/config", "daemon/embedding", "daemon/exe", "daemon/handoff", "daemon/mcpserver", "daemon/summarizing", "pipeline", "pipeline/capacity", "pipeline/decide",
-		"pipeline/memory", "pipeline/summary", "pipeline/sink", "pipeline/tokens", "pipeline/tokens/corpus", "pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend"},
+	"cmd/session-migrator": {
+		"daemon", "daemon/choices", "daemon/config", "daemon/embedding", "daemon/exe", "daemon/handoff",
+		"daemon/mcpserver", "daemon/summarizing", "install/connect", "install/plan", "pipeline", "pipeline/capacity",
+		"pipeline/decide", "pipeline/memory", "pipeline/sink", "pipeline/summary", "pipeline/tokens", "pipeline/tokens/corpus",
+		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend",
+	},
 	// contract suites and generators: beside the package they serve
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},
 	"pipeline/tokens/gen":    {},
 	"pipeline/capacity/gen":  {},
 	"daemon/reliability":     {},
 	"daemon/reliability/gen": {"daemon/reliability"},
+	"install/plugin":         {},
 	"install/plugin/gen":     {},
 }
 

@@ -51,18 +51,18 @@ type verdict struct {
 	Count         string `json:"token_count"`
 	// In the target's own tokens: what is compared with the room, which is the
 	// upper bound with what the chat format adds; the bounds; that addition.
-	Target     int64  `json:"target_tokens"`
-	TargetLow  int64  `json:"target_tokens_low"`
-	TargetHigh int64  `json:"target_tokens_high"`
-	Framing    int    `json:"message_overhead"`
+	Target     int64 `json:"target_tokens"`
+	TargetLow  int64 `json:"target_tokens_low"`
+	TargetHigh int64 `json:"target_tokens_high"`
+	Framing    int   `json:"message_overhead"`
 	// What stands before the conversation, and whether that was measured on the
 	// session or is assumed.
 	Overhead       int    `json:"overhead_tokens"`
 	OverheadSource string `json:"overhead_source"`
-	Encoding   string `json:"encoding"`
-	Source     string `json:"window_source"`
-	Confidence string `json:"confidence"`
-	ComputedAt string `json:"computed_at"`
+	Encoding       string `json:"encoding"`
+	Source         string `json:"window_source"`
+	Confidence     string `json:"confidence"`
+	ComputedAt     string `json:"computed_at"`
 }
 
 type decisionAnswer struct {

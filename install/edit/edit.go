@@ -116,15 +116,17 @@ func (f File) Remove(content []byte, path []string) ([]byte, error) {
 }
 
 // Get gives the value at path: maps, slices of any, strings, booleans and
-// numbers; nil if there is none.
+// numbers; nil if there is none. The empty path is the whole file.
 func (f File) Get(content []byte, path []string) (any, error) {
 	text, _, err := f.text(content)
 	if err != nil {
 		return nil, err
 	}
 	l := f.language()
-	if err := f.placed(text, check(l, text, path)); err != nil {
-		return nil, err
+	if len(path) > 0 {
+		if err := f.placed(text, check(l, text, path)); err != nil {
+			return nil, err
+		}
 	}
 	all, err := l.tree(text)
 	if err != nil {
