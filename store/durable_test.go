@@ -1,5 +1,3 @@
-//go:build cgo
-
 package store
 
 import (
@@ -9,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mattn/go-sqlite3"
+	"github.com/session-migrator/session-migrator/store/sqlite"
 )
 
 func TestDurableWritesAreSynced(t *testing.T) {
@@ -65,27 +63,27 @@ func TestDurableWritesAreSynced(t *testing.T) {
 
 func TestSQLiteCodes(t *testing.T) {
 	for _, c := range []struct {
-		code     sqlite3.ErrNo
-		extended sqlite3.ErrNoExtended
-		want     error
+		code sqlite.Extended
+		want error
 	}{
-		{sqlite3.ErrCorrupt, 0, ErrDamaged},
-		{sqlite3.ErrNotADB, 0, ErrDamaged},
-		{sqlite3.ErrIoErr, ioErrCorruptFS, ErrDamaged},
-		{sqlite3.ErrIoErr, ioErrData, ErrDamaged},
-		{sqlite3.ErrIoErr, sqlite3.ErrIoErrWrite, ErrFull}, // EDQUOT, EIO
-		{sqlite3.ErrIoErr, sqlite3.ErrIoErrFsync, ErrFull},
-		{sqlite3.ErrFull, 0, ErrFull},
-		{sqlite3.ErrReadonly, 0, ErrFull}, // EROFS
-		{sqlite3.ErrBusy, 0, ErrBusy},
-		{sqlite3.ErrLocked, 0, ErrBusy},
-		{sqlite3.ErrProtocol, 0, ErrBusy},
-		{sqlite3.ErrCantOpen, 0, ErrFolder},
-		{sqlite3.ErrPerm, 0, ErrFolder},
-		{sqlite3.ErrConstraint, 0, nil},
+		{sqlite.Extended(sqlite.Corrupt), ErrDamaged},
+		{sqlite.Extended(sqlite.NotADB), ErrDamaged},
+		{sqlite.IOErrCorruptFS, ErrDamaged},
+		{sqlite.IOErrData, ErrDamaged},
+		{sqlite.Extended(sqlite.IOErr) | 3<<8, ErrFull}, // a write: EDQUOT, EIO
+		{sqlite.Extended(sqlite.IOErr) | 4<<8, ErrFull}, // a sync
+		{sqlite.Extended(sqlite.Full), ErrFull},
+		{sqlite.Extended(sqlite.ReadOnly), ErrFull}, // EROFS
+		{sqlite.ReadOnlyRollback, ErrNone},
+		{sqlite.Extended(sqlite.Busy), ErrBusy},
+		{sqlite.Extended(sqlite.Locked), ErrBusy},
+		{sqlite.Extended(sqlite.Protocol), ErrBusy},
+		{sqlite.Extended(sqlite.CantOpen), ErrFolder},
+		{sqlite.Extended(sqlite.Perm), ErrFolder},
+		{19, nil}, // a constraint
 	} {
-		if got := sqliteKind(sqlite3.Error{Code: c.code, ExtendedCode: c.extended}); !errors.Is(got, c.want) {
-			t.Errorf("%d (%d): %v, want %v", c.code, c.extended, got, c.want)
+		if got := codeKind(c.code); !errors.Is(got, c.want) {
+			t.Errorf("%d: %v, want %v", c.code, got, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-//go:build !sqlite_fts5 && !libsqlite3
+//go:build !sqlite_fts5 && !libsqlite3 && !purego
 
 package store
 

@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"store/atomicfile":             {"store/failpoint"},
 	"store/disk":                   {},
 	"store/spend":                  {},
+	"store/sqlite":                 {},
 	"store/summary":                {},
 	"watch/tail":                   {},
 	"watch":                        {},
@@ -50,9 +51,9 @@ var allowed = map[string][]string{
 	"install/connect":              {"install/edit", "install/plan", "install/plugin"},
 	"install/edit":                 {},
 	"install/plan":                 {"store/atomicfile"},
-	"store":                        {"pipeline/transcript", "pipeline/decide", "store/failpoint", "store/spend", "store/summary"},
-	"store/search":                 {"pipeline/transcript", "store", "store/failpoint"},
-	"pipeline/memory":              {"pipeline/transcript", "pipeline/decide", "pipeline/compress", "pipeline/redact", "pipeline/defuse", "pipeline/lang"},
+	"store":                        {"pipeline/decide", "pipeline/transcript", "store/failpoint", "store/spend", "store/sqlite", "store/summary"},
+	"store/search":                 {"pipeline/transcript", "store", "store/failpoint", "store/sqlite"},
+	"pipeline/memory":              {"pipeline/compress", "pipeline/decide", "pipeline/defuse", "pipeline/lang", "pipeline/redact", "pipeline/transcript"},
 	"pipeline": {"watch/tail", "pipeline/transcript", "pipeline/rollout", "pipeline/tokens", "pipeline/vocabs", "pipeline/capacity",
 		"pipeline/decide", "pipeline/compress", "pipeline/memory", "pipeline/summary", "pipeline/redact", "pipeline/defuse", "pipeline/loop", "store", "store/failpoint", "store/search", "store/summary"},
 	"daemon/mcpserver":   {"daemon/spool", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/transcript", "store", "store/search", "store/summary"},
@@ -70,6 +71,7 @@ var allowed = map[string][]string{
 		"daemon/mcpserver", "daemon/summarizing", "install/connect", "install/plan", "pipeline", "pipeline/capacity",
 		"pipeline/decide", "pipeline/memory", "pipeline/sink", "pipeline/summary", "pipeline/tokens", "pipeline/tokens/corpus",
 		"pipeline/transcript", "pipeline/vocabs", "store", "store/disk", "store/search", "store/spend",
+		"store/sqlite",
 	},
 	// contract suites and generators: beside the package they serve
 	"pipeline/sink/sinktest": {"pipeline/sink", "pipeline/transcript"},
@@ -84,7 +86,8 @@ var allowed = map[string][]string{
 // confined is which packages alone may use an outside module.
 var confined = map[string][]string{
 	"database/sql":                           {"store"},
-	"github.com/mattn/go-sqlite3":            {"store"},
+	"github.com/mattn/go-sqlite3":            {"store/sqlite"},
+	"modernc.org/sqlite":                     {"store/sqlite"},
 	"github.com/fsnotify/fsnotify":           {"watch"},
 	"github.com/pkoukk/tiktoken-go":          {"pipeline/tokens"},
 	"golang.org/x/text":                      {"pipeline/embed", "pipeline/tokens"},

@@ -1,32 +1,27 @@
-//go:build cgo
-
 package search
 
 import (
-	"errors"
-
-	"github.com/mattn/go-sqlite3"
-
 	"github.com/session-migrator/session-migrator/store"
+	"github.com/session-migrator/session-migrator/store/sqlite"
 )
 
 // kind turns SQLite's codes into the cache's sentinels; nil for one that has
 // none.
 func kind(err error) error {
-	se, ok := errors.AsType[sqlite3.Error](err)
+	code, ok := sqlite.CodeOf(err)
 	if !ok {
 		return nil
 	}
-	switch se.Code {
-	case sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrFormat:
+	switch code.Code() {
+	case sqlite.Corrupt, sqlite.NotADB, sqlite.Format:
 		return store.ErrDamaged
-	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrProtocol:
+	case sqlite.Busy, sqlite.Locked, sqlite.Protocol:
 		return store.ErrBusy
-	case sqlite3.ErrFull, sqlite3.ErrReadonly, sqlite3.ErrIoErr, sqlite3.ErrNoLFS:
+	case sqlite.Full, sqlite.ReadOnly, sqlite.IOErr, sqlite.NoLFS:
 		return store.ErrFull
-	case sqlite3.ErrCantOpen, sqlite3.ErrPerm:
+	case sqlite.CantOpen, sqlite.Perm:
 		return store.ErrFolder
-	case sqlite3.ErrError:
+	case sqlite.Error:
 		// A table that isn't there, or has other columns: every statement is ours.
 		return errShape
 	}
