@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,10 +27,18 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 )
 
-// version is set by the linker; a build without it is nobody's release.
-var version = "dev"
+const unknownVersion = "dev"
+
+// What the linker is told. A build without it is nobody's release, or one by
+// "go install": see ownVersion.
+var (
+	version      = unknownVersion
+	commit, date string
+)
 
 func main() {
+	info, _ := debug.ReadBuildInfo()
+	version = ownVersion(version, info)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal the default is back: a second one ends at once.
 	context.AfterFunc(ctx, stop)
@@ -140,6 +149,10 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 				return usagef("completion takes the name of a shell: bash, fish, powershell or zsh")
 			}
 			c.Args = nil
+			c.Example = "  source <(session-migrator completion bash)"
+			for _, shell := range c.Commands() {
+				shell.Example = "  " + shell.CommandPath() + " > completions"
+			}
 		}
 	}
 	return root
