@@ -138,8 +138,8 @@ func single(ctx context.Context, opt Options, publish bool, before func(*engine)
 // noHome tells whether there is nothing that could be read.
 func noHome(homes []string) bool {
 	return !slices.ContainsFunc(homes, func(h string) bool {
-		_, err := os.Stat(h)
-		return err == nil
+		st, err := os.Stat(h)
+		return err == nil && st.IsDir()
 	})
 }
 

@@ -234,11 +234,13 @@ type listing struct {
 func (e *engine) list(ctx context.Context) (l listing, err error) {
 	for _, home := range e.opt.Config.CodexHomes {
 		h := store.Home{Path: home, Present: true, Listed: time.Now()}
-		if _, err := os.Stat(home); err != nil {
+		switch st, err := os.Stat(home); {
+		case errors.Is(err, fs.ErrNotExist):
 			h.Present, h.Problem = false, "does not exist"
-			if !errors.Is(err, fs.ErrNotExist) {
-				h.Problem = err.Error()
-			}
+		case err != nil:
+			h.Present, h.Problem = false, err.Error()
+		case !st.IsDir():
+			h.Present, h.Problem = false, "is a file"
 		}
 		if err := e.gate.through(ctx, func() error { return e.db.SetHome(ctx, h) }); err != nil {
 			return l, err

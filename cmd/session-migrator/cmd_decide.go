@@ -119,6 +119,9 @@ func runDecide(ctx context.Context, a *app, arg string, f decideFlags, opt decid
 	case len(models) == 0:
 		models = targets(r)
 	}
+	if err := r.windows(models...); err != nil {
+		return err
+	}
 	out := decideJSON{Schema: 1, ThreadID: v.Thread.ID, Freshness: v.Fresh}
 	packs := &packs{r: r, v: v, opt: opt, now: a.now()}
 	if err := packs.load(ctx); err != nil {

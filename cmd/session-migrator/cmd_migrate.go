@@ -121,6 +121,9 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 		return err
 	}
 	defer r.close()
+	if err := r.windows(f.to); err != nil {
+		return err
+	}
 	h, err := r.pipe.Migrate(ctx, v, pipeline.Request{Target: f.to, Budget: f.budget, Strategy: f.strategy, Format: f.format, Decide: opt, Next: f.prompt})
 	if err != nil {
 		return tooSmall(err)
@@ -141,7 +144,20 @@ func runMigrate(ctx context.Context, a *app, arg string, f migrateFlags, opt dec
 		return err
 	}
 	put(a.err, "%s\n", handoffLine(f.to, h))
+	if h.Omitted > 0 && f.budget > 0 {
+		a.warnSmall(f.budget)
+	}
 	return nil
+}
+
+// usefulBudget is about what a task, where it stands and what comes next take.
+// Less is given all the same, and said to be little.
+const usefulBudget = 500
+
+func (a *app) warnSmall(budget int) {
+	if budget < usefulBudget {
+		a.warn("%s are room for hardly more than the frame: nobody can go on from that; give --budget %d or more", plural(budget, "token"), usefulBudget)
+	}
 }
 
 // smallBudget is the error of a budget that holds no message.

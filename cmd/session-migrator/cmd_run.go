@@ -222,7 +222,7 @@ func runDaemon(ctx context.Context, a *app) error {
 // begun says what the daemon works with.
 func (a *app) begun(c config.Config) {
 	for _, h := range c.CodexHomes {
-		if exists(h) {
+		if isHome(h) {
 			put(a.err, "watching  %s\n", h)
 		} else {
 			a.warn("no Codex home at %s yet: waiting for it", h)

@@ -117,6 +117,9 @@ func runSessions(ctx context.Context, a *app, f sessionsFlags) error {
 		return err
 	}
 	defer r.close()
+	if err := r.windows(f.model); err != nil {
+		return err
+	}
 	threads, total, err := r.db.Threads(ctx, filter)
 	if err != nil {
 		return err

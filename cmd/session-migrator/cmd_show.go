@@ -130,8 +130,18 @@ func runShow(ctx context.Context, a *app, arg string, f showFlags) error {
 			return err
 		}
 	case "memory":
+		if err := r.windows(f.model); err != nil {
+			return err
+		}
 		if text, err = r.memory(ctx, v, f); err != nil {
 			return err
+		}
+		if f.tokens > 0 && f.tokens < usefulBudget {
+			whole := f
+			whole.tokens = 0
+			if all, err := r.memory(ctx, v, whole); err == nil && len(all) > len(text) {
+				a.warnSmall(f.tokens)
+			}
 		}
 	}
 	if a.flags.json {

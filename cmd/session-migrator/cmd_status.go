@@ -209,8 +209,8 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 		s.Problems = append(s.Problems, f.what+": "+f.fix)
 	}
 	for _, h := range c.CodexHomes {
-		s.Roots = append(s.Roots, rootJSON{Path: h, Exists: exists(h), NotFullyRead: []fileJSON{}})
-		if !exists(h) {
+		s.Roots = append(s.Roots, rootJSON{Path: h, Exists: isHome(h), NotFullyRead: []fileJSON{}})
+		if !isHome(h) {
 			s.Problems = append(s.Problems, "no Codex home at "+h)
 		}
 	}

@@ -10,11 +10,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -123,6 +125,11 @@ func (a *app) warn(format string, args ...any) {
 
 // noHome is the error where there is nothing to read.
 func noHome(missing []string, err error) error {
+	for _, m := range missing {
+		if st, statErr := os.Stat(m); statErr == nil && !st.IsDir() {
+			return hinted(fmt.Errorf("no Codex home at %s, which is a file: %w", m, err), "give the folder that holds sessions/ with --codex-home DIR")
+		}
+	}
 	return hinted(fmt.Errorf("no Codex home at %s: %w", joined(missing), err),
 		`start Codex once, give its folder with --codex-home DIR, or see how it works with "session-migrator demo"`)
 }
@@ -130,11 +137,18 @@ func noHome(missing []string, err error) error {
 func missingHomes(c config.Config) []string {
 	var out []string
 	for _, h := range c.CodexHomes {
-		if !exists(h) {
+		if !isHome(h) {
 			out = append(out, h)
 		}
 	}
 	return out
+}
+
+// isHome tells whether a Codex home is there: one that can't be looked at is, a
+// file is none.
+func isHome(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir() || err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
 func exists(path string) bool {
@@ -200,6 +214,17 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 		a.warn("the cache disagreed with itself about this session: it was read from its rollout, and is to be repaired")
 	}
 	return r, v, nil
+}
+
+// windows refuses names that end in "@" and something that is no window, a slip
+// that the default figures would hide.
+func (r *reader) windows(models ...string) error {
+	for _, name := range models {
+		if _, err := r.pipe.Table().Lookup(name); errors.Is(err, capacity.ErrWindow) {
+			return usageError{err}
+		}
+	}
+	return nil
 }
 
 // unread says what to do about a file of which nothing could be read.
