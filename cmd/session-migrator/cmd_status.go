@@ -188,8 +188,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	s.Watch.Backend = noBackend
 	if info.Running {
 		s.Watch = watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
-		_, s.Daemon.Replaced = info.Program.Changed()
-		s.Daemon.MemoryDir = info.MemoryDir
+		s.Daemon.Replaced, s.Daemon.MemoryDir = info.Program.Replaced(), info.MemoryDir
 		s.Daemon.Paused, s.Daemon.PausedAt = orNull(info.Paused.Reason), instant(info.Paused.Since)
 		s.Problems = append(s.Problems, info.Problems...)
 		for _, f := range daemonFaults(c, info) {

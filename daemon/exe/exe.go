@@ -94,6 +94,12 @@ func (f File) Changed() (Change, bool) {
 	return Change{}, false
 }
 
+// Replaced is Changed for who needn't know how.
+func (f File) Replaced() bool {
+	_, is := f.Changed()
+	return is
+}
+
 // released matches a version that somebody gave out; what stands between two
 // of them is told by its date.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z][0-9a-z.]*)?$`)
