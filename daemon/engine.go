@@ -33,6 +33,11 @@ type Options struct {
 	Index    time.Duration   // what CatchUp may spend on the search index; the least is 300 ms
 	Healed   func(Recovered) // told of a cache that was set aside and made anew; nil: the log says so
 
+	Life       func(Life) // told of the daemon's life, from several goroutines; may be nil
+	Service    string     // the service manager that started it; empty: somebody did
+	Supervisor int        // the process that starts it again; 0: none of ours
+
+	pulse     *pulse
 	consumers []sink.Consumer                      // of documents; nil: all there are
 	usage     func(dir string) (disk.Usage, error) // nil: the system's answer
 	began     time.Time                            // when Run did; a new cache changes nothing about it

@@ -32,6 +32,10 @@ type Info struct {
 	Homes     []string   `json:"codex_homes"`
 	MemoryDir string     `json:"memory_dir"`
 
+	Service    string `json:"service,omitempty"`    // the service manager that started it
+	Supervisor int    `json:"supervisor,omitempty"` // the process of ours that starts it again
+	UserHome   string `json:"user_home,omitempty"`  // HOME as it sees it
+
 	Embeddings *embedding.Info `json:"embeddings,omitempty"` // nil: they are off
 	Summaries  bool            `json:"summaries,omitempty"`  // that agents write are taken in
 

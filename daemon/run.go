@@ -39,7 +39,13 @@ var errReplaced = errors.New("the cache was deleted or replaced")
 // returns nil. A cache that is found damaged, or was taken away, is made anew
 // from the rollouts. *LockedError if another process does so already.
 func Run(ctx context.Context, opt Options) error {
-	opt.began, opt.program = time.Now().UTC(), exe.This()
+	opt.began, opt.program, opt.pulse = time.Now().UTC(), exe.This(), newPulse(opt.Life)
+	defer context.AfterFunc(ctx, func() { opt.pulse.tell(LifeStopping) })()
+	alive, end := context.WithCancel(ctx)
+	var pulse sync.WaitGroup
+	pulse.Go(func() { opt.pulse.run(alive) })
+	defer pulse.Wait()
+	defer end()
 	for n := 1; ; n++ {
 		begun := time.Now()
 		err := run(ctx, opt)
@@ -257,11 +263,14 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 // house keeps what the daemon says of itself current, and the WAL short.
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
 	since := e.opt.began
+	e.opt.pulse.begin()
+	defer e.opt.pulse.end()
 	var said Info
 	var version, seen int64 = -1, 0
 	wait := firstTick
 	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
 	for {
+		e.opt.pulse.beat()
 		e.watchWAL()
 		h := w.Health()
 		now := Info{
@@ -269,6 +278,7 @@ func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) er
 			Dropped: h.Dropped, LastEvent: h.LastEvent.UTC(), Problems: append(slices.Clone(h.Problems), e.troubles.list()...),
 			Sinks: pub.info(), Paused: e.gate.state(), Program: e.opt.program, Homes: e.opt.Config.CodexHomes, MemoryDir: e.opt.Config.MemoryDir,
 			Embeddings: e.embed.Info(), Summaries: e.opt.Config.Summaries.ByCaller, Summarizing: e.summaries.Info(),
+			Service: e.opt.Service, Supervisor: e.opt.Supervisor, UserHome: e.opt.Config.User,
 		}
 		if !now.same(said) {
 			if err := writeInfo(e.opt.Config.Run(), now); err != nil {

@@ -145,7 +145,7 @@ func (d *doctor) all(ctx context.Context) {
 	} else {
 		d.ok("settings", "the defaults; %s is not there and needn't be", c.File)
 	}
-	info := d.daemon(c)
+	info := d.daemon(ctx, c)
 	for _, home := range c.CodexHomes {
 		d.home(ctx, home, len(c.CodexHomes) > 1)
 	}

@@ -21,6 +21,7 @@ import (
 
 func newRunCommand(a *app) *cobra.Command {
 	var once bool
+	var as runAs
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Read all sessions, then watch for more until Ctrl-C",
@@ -37,9 +38,10 @@ Exit codes: 0 stopped or done, 1 no Codex home (--once) or failed, 2 wrong usage
 			if once {
 				return runOnce(cmd.Context(), a)
 			}
-			return runDaemon(cmd.Context(), a)
+			return as.run(cmd.Context(), a)
 		},
 	}
+	as.flags(cmd)
 	cmd.Flags().BoolVar(&once, "once", false, "bring cache and memory files up to date, print a summary and end")
 	return cmd
 }
@@ -186,7 +188,7 @@ func printSummary(a *app, s daemon.Summary, odd []fileJSON) error {
 // maxOddLines keeps a summary short.
 const maxOddLines = 10
 
-func runDaemon(ctx context.Context, a *app) error {
+func runDaemon(ctx context.Context, a *app, as runAs) error {
 	c, err := a.config()
 	if err != nil {
 		return err
@@ -200,10 +202,15 @@ func runDaemon(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	life, err := a.life(log)
+	if err != nil {
+		return err
+	}
+	defer life.close()
 	bar := a.progress()
 	defer bar.done()
 	var begun, ready sync.Once
-	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Progress: func(p daemon.Progress) {
+	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Service: as.service, Supervisor: as.supervisor(), Life: life.tell, Progress: func(p daemon.Progress) {
 		begun.Do(func() { a.begun(c) }) // not before the lock is ours
 		bar.tell(p)
 		if p.Phase == daemon.PhaseWatch {

@@ -17,6 +17,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/choices"
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/handoff"
+	"github.com/session-migrator/session-migrator/install/service"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
@@ -67,6 +68,8 @@ type statusJSON struct {
 	Search   indexJSON         `json:"search"`
 
 	Embeddings embeddingsJSON `json:"embeddings"`
+
+	Service *service.Installed `json:"service"` // null: none is installed
 }
 
 type daemonJSON struct {
@@ -80,6 +83,9 @@ type daemonJSON struct {
 	MemoryDir string     `json:"memory_dir"`       // that it writes to
 	Paused    *string    `json:"paused"`           // why intake waits, null if it doesn't
 	PausedAt  *time.Time `json:"paused_since"`
+
+	Service  string `json:"service,omitempty"`   // the service manager that started it
+	UserHome string `json:"user_home,omitempty"` // HOME as it sees it
 }
 
 type dbJSON struct {
@@ -184,12 +190,10 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 	if err != nil {
 		s.Problems = append(s.Problems, "the daemon can't be asked: "+err.Error())
 	}
-	s.Daemon = daemonJSON{Running: info.Running, PID: info.PID, Since: instant(info.Since), Version: info.Version, Homes: list(info.Homes)}
+	s.Daemon, s.Service = daemonOf(info), a.serviceOf(ctx, c)
 	s.Watch.Backend = noBackend
 	if info.Running {
 		s.Watch = watchJSON{Backend: info.Backend, Watches: info.Watches, Dropped: info.Dropped, LastEvent: instant(info.LastEvent)}
-		s.Daemon.Replaced, s.Daemon.MemoryDir = info.Program.Replaced(), info.MemoryDir
-		s.Daemon.Paused, s.Daemon.PausedAt = orNull(info.Paused.Reason), instant(info.Paused.Since)
 		s.Problems = append(s.Problems, info.Problems...)
 		for _, f := range daemonFaults(c, info) {
 			s.Problems = append(s.Problems, f.what+": "+f.fix)
@@ -334,9 +338,12 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 			since = ", for " + took(now.Sub(*s.Daemon.Since))
 		}
 		line("daemon", "%s%s%s, version %s", a.paint(w, green, "running"), processOf(s.Daemon.PID), since, orDash(s.Daemon.Version))
+	} else if s.Service != nil {
+		line("daemon", `not running; "session-migrator service start" starts it`)
 	} else {
 		line("daemon", `not running; "session-migrator run" starts it`)
 	}
+	s.printService(line)
 	if s.Watch.Backend != noBackend {
 		event := "no change seen yet"
 		if s.Watch.LastEvent != nil {

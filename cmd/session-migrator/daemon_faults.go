@@ -25,6 +25,10 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 		out = append(out, fault{name, fmt.Sprintf(format, args...), fix})
 	}
 	changed, replaced := i.Program.Changed()
+	restart := restart
+	if i.Service != "" {
+		restart = `run "session-migrator service restart"`
+	}
 	switch {
 	case i.Version != "" && newer(i.Version, version):
 		add("daemon version", "update this program, or use the daemon's: "+shellWord(i.Program.Path), "the daemon is of version %s, this program is older: %s", i.Version, version)
@@ -36,7 +40,11 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 		add("daemon version", restart, "the program at %s was replaced at %s, since the daemon was started", i.Program.Path, changed.At.Local().Format("2006-01-02 15:04:05"))
 	}
 	if len(i.Homes) > 0 && !slices.Equal(i.Homes, c.CodexHomes) {
-		add("daemon settings", restart+" from this shell, or set codex_homes in "+c.File, "the daemon watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(i.Homes), joined(c.CodexHomes))
+		anew := restart + " from this shell, or set codex_homes in " + c.File
+		if i.Service != "" {
+			anew = `run "session-migrator service install" from this shell`
+		}
+		add("daemon settings", anew, "the daemon watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(i.Homes), joined(c.CodexHomes))
 	}
 	if i.MemoryDir != "" && i.MemoryDir != c.MemoryDir {
 		add("daemon settings", restart, "the daemon writes memory files to %s, the settings say %s", i.MemoryDir, c.MemoryDir)

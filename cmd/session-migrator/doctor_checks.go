@@ -28,14 +28,18 @@ const (
 	clockSlack    = 24 * time.Hour
 )
 
-func (d *doctor) daemon(c config.Config) daemon.Info {
+func (d *doctor) daemon(ctx context.Context, c config.Config) daemon.Info {
 	info, err := daemon.Inspect(c)
 	switch {
 	case err != nil:
 		d.broken("daemon", "see that you may read "+c.Run()+" and what is in it", "can't be asked: %v", err)
 		return info
 	case !info.Running:
-		d.warn("daemon", `session-migrator run`, "not running: commands take new lines in themselves, memory files stay as they are")
+		fix := "session-migrator run, or session-migrator service install"
+		if d.a.serviceOf(ctx, c) != nil {
+			fix = "session-migrator service start; session-migrator service logs says why it doesn't run"
+		}
+		d.warn("daemon", fix, "not running: commands take new lines in themselves, memory files stay as they are")
 	default:
 		d.ok("daemon", "running%s, version %s", processOf(info.PID), orDash(info.Version))
 	}

@@ -56,6 +56,9 @@ func (a *app) report(ctx context.Context, err error) int {
 		put(a.err, "interrupted\n")
 		return exitInterrupted
 	}
+	if told, ok := errors.AsType[reported](err); ok {
+		return int(told)
+	}
 	code, hint := classify(err)
 	if h, ok := errors.AsType[*hintError](err); ok {
 		hint = h.hint
@@ -83,6 +86,9 @@ func classify(err error) (code int, hint string) {
 	}
 	if _, ok := errors.AsType[*store.AmbiguousError](err); ok {
 		return exitNotFound, "give more characters of the id"
+	}
+	if _, ok := errors.AsType[errNoService](err); ok {
+		return exitNotFound, ""
 	}
 	if _, ok := errors.AsType[*store.NewerError](err); ok {
 		return exitFailed, "a newer session-migrator wrote the cache: update this one, or give another --home"

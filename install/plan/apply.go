@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
@@ -49,6 +50,45 @@ func (j Journal) Apply(ctx context.Context, p Plan, run Runner) (Outcome, error)
 	return out, j.save(rec)
 }
 
+// Do does all steps of a plan without a record, to be taken back by nobody.
+func (p Plan) Do(ctx context.Context, run Runner) (Outcome, error) {
+	var out Outcome
+	p, err := p.Pending(ctx, run, false)
+	if err != nil {
+		return out, err
+	}
+	for _, s := range p.Steps {
+		left, err := s.do(ctx, run)
+		if err != nil {
+			return out, err
+		}
+		if left != "" {
+			out.Left = append(out.Left, left)
+			continue
+		}
+		out.Done = append(out.Done, s)
+	}
+	return out, nil
+}
+
+// do does the step; left is a failure that is tolerated.
+func (s Step) do(ctx context.Context, run Runner) (left string, err error) {
+	switch {
+	case s.File != nil:
+		return "", apply(*s.File)
+	case len(s.Command.Argv) == 0:
+		return "", nil
+	}
+	err = s.Command.run(ctx, run)
+	if err == nil || !s.Command.Tolerated || ctx.Err() != nil {
+		return "", err
+	}
+	if s.Command.Quiet {
+		return "", nil
+	}
+	return s.Why + ": " + err.Error(), nil
+}
+
 // step does one step between two writes of the journal.
 func (j Journal) step(ctx context.Context, rec *Receipt, s Step, run Runner) (left string, err error) {
 	if err := ctx.Err(); err != nil {
@@ -65,19 +105,31 @@ func (j Journal) step(ctx context.Context, rec *Receipt, s Step, run Runner) (le
 	if err := j.save(*rec); err != nil {
 		return "", err
 	}
-	if s.File != nil {
-		err = apply(*s.File)
-	} else if len(s.Command.Argv) > 0 {
-		_, err = run.Run(ctx, s.Command.Argv)
-		if err != nil && s.Command.Tolerated && ctx.Err() == nil {
-			left, err = s.Why+": "+err.Error(), nil
-		}
-	}
-	if err != nil {
+	if left, err = s.do(ctx, run); err != nil {
 		return "", err
 	}
 	rec.Steps[at].Finished = true
 	return left, j.save(*rec)
+}
+
+// tryEvery is how long is waited before a command is tried again.
+const tryEvery = 500 * time.Millisecond
+
+// run runs the command, more than once if it says so.
+func (c *Command) run(ctx context.Context, r Runner) error {
+	for n := 1; ; n++ {
+		_, err := r.Run(ctx, c.Argv)
+		if err == nil || n >= c.Tries {
+			return err
+		}
+		t := time.NewTimer(tryEvery)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		case <-t.C:
+		}
+	}
 }
 
 // apply writes one file, its backup first.

@@ -85,7 +85,10 @@ func (s Step) key() string {
 	if s.File != nil {
 		return "file " + s.File.Path
 	}
-	return "run " + Quote(s.Command.Argv) + " / " + Quote(s.Command.Undo)
+	if len(s.Command.Undo) > 0 {
+		return "undo " + Quote(s.Command.Undo) // once is enough
+	}
+	return "run " + Quote(s.Command.Argv)
 }
 
 // begin notes that a step is about to be done. Of a file that we wrote before

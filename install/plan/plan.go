@@ -60,8 +60,15 @@ type Command struct {
 	// Follows: it is run only if a step before it had something to do, such as
 	// a reload of what was written.
 	Follows bool `json:"follows,omitempty"`
+	// Renews: after a step that had something to do it is run whatever Check
+	// says, such as a restart after a change.
+	Renews bool `json:"renews,omitempty"`
 	// Tolerated: that it fails is said and does not end the plan.
 	Tolerated bool `json:"tolerated,omitempty"`
+	// Quiet: that a tolerated command fails is not even said.
+	Quiet bool `json:"quiet,omitempty"`
+	// Tries is how often it is tried, half a second apart; 0: once.
+	Tries int `json:"tries,omitempty"`
 	// UndoTolerated: the same of Undo.
 	UndoTolerated bool `json:"undo_tolerated,omitempty"`
 }
@@ -150,7 +157,7 @@ func (s Step) pending(ctx context.Context, r Runner, changes bool) (bool, error)
 	if c.Follows && !changes {
 		return false, nil
 	}
-	if len(c.Check) > 0 {
+	if len(c.Check) > 0 && !(c.Renews && changes) {
 		_, err := r.Run(ctx, c.Check)
 		return err != nil, nil
 	}

@@ -2,10 +2,12 @@ package plan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -170,6 +172,7 @@ func around(all []string) []string {
 
 // lines cuts text; false if it is none.
 func lines(text []byte) ([]string, bool) {
+	text = plain(text)
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		return nil, false
 	}
@@ -178,4 +181,25 @@ func lines(text []byte) ([]string, bool) {
 		return nil, true
 	}
 	return strings.Split(s, "\n"), true
+}
+
+// plain turns UTF-16 with a mark, as Windows writes it, into what people read.
+func plain(text []byte) []byte {
+	rest, ok := bytes.CutPrefix(text, []byte{0xff, 0xfe})
+	if !ok || len(rest)%2 != 0 {
+		return text
+	}
+	units := make([]uint16, 0, len(rest)/2)
+	for i := 0; i < len(rest); i += 2 {
+		units = append(units, binary.LittleEndian.Uint16(rest[i:]))
+	}
+	return bytes.ReplaceAll([]byte(string(utf16.Decode(units))), []byte("\r\n"), []byte("\n"))
+}
+
+// Text is what the file gets, as people read it; empty for what is no text.
+func (f *File) Text() string {
+	if text := plain(f.After); utf8.Valid(text) {
+		return string(text)
+	}
+	return ""
 }
