@@ -19,7 +19,7 @@ func TestObject(t *testing.T) {
 	const want = `{"title":"a{b}","goal":"\"}"}`
 	for name, text := range map[string]string{
 		"bare": want, "blank lines": "\n\n" + want + "\n", "fence": "```json\n" + want + "\n```", "prose": "Here {it} is:\n" + want + "\nDone {}.",
-		"thoughts": "<think>maybe {\"title\":\"no, this one is much longer than the answer\"}</think>" + want, "BOM": "\ufeff" + want,
+		"thoughts": "<think>maybe {\"title\":\"no, this one is much longer than the answer\"}</think>" + want, "BOM": "\ufeff" + want, "end of thoughts": "hm {\"x\":\"much longer than the answer itself is, this is\"}</think>" + want,
 		"a brace before": "{ " + want, "two": `{"a":1} ` + want,
 	} {
 		if got, err := object(text); string(got) != want {

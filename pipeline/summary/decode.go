@@ -187,15 +187,25 @@ func strict(raw []byte, into any) error {
 // fence, by its braces. Of several the longest counts.
 func object(text string) ([]byte, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(text), "\ufeff"))
-	if i := strings.LastIndex(text, "</think>"); i >= 0 && strings.HasPrefix(text, "<think>") {
-		text = strings.TrimSpace(text[i+len("</think>"):])
-	}
 	if len(text) > answerBytes {
 		return nil, fmt.Errorf("it has %d bytes, %d at most are allowed", len(text), answerBytes)
 	}
 	if strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
 		return []byte(text), nil
 	}
+	if i := strings.LastIndex(text, thought); i >= 0 {
+		if raw, err := within(text[i+len(thought):]); err == nil {
+			return raw, nil
+		}
+	}
+	return within(text)
+}
+
+// thought ends what a model thought aloud.
+const thought = "</think>"
+
+// within finds the longest JSON object in a text.
+func within(text string) ([]byte, error) {
 	var best string
 	open := false
 	for from, n := 0, 0; n < candidates; n++ {

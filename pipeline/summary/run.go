@@ -100,10 +100,10 @@ func (c *Client) Run(ctx context.Context, p Plan, before func(Request) error, af
 	}
 	err := r.all(ctx)
 	switch {
-	case r.through == 0:
+	case err != nil && (r.through == 0 || r.doc.bare()):
 		return Prior{}, err
 	case r.doc.bare():
-		return Prior{}, errors.Join(err, ErrEmpty)
+		return Prior{}, ErrEmpty
 	}
 	doc, _ := r.doc.Fit(p.chars)
 	return Prior{Doc: doc, Through: r.through, Turns: r.turns, Updates: r.updates}, err

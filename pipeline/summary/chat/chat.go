@@ -254,7 +254,7 @@ func (c *Client) once(ctx context.Context, q Question, m manner) (string, Usage,
 	}
 	text, reason, said := answer(res.Choices[0])
 	if reason != 0 {
-		return "", used, c.fault(reason, 0, wire.Said(said, c.e.Key, sent(q)...), nil)
+		return "", used, c.fault(reason, 0, c.said(said, q), nil)
 	}
 	return text, used, nil
 }

@@ -157,6 +157,10 @@ func TestReasons(t *testing.T) {
 		"403":                 {times(1, fails(403, `no`)), BadKey, 0, true},
 		"404":                 {times(1, fails(404, `{"error":{"message":"model 'm' not found"}}`)), NoSuchModel, 0, true},
 		"402":                 {times(1, fails(402, `{"error":{"message":"Insufficient Balance"}}`)), NoCredit, 0, true},
+		"arrears":             {times(1, fails(400, `{"error":{"message":"Access denied","code":"Arrearage"}}`)), NoCredit, 0, true},
+		"400 for a key":       {times(1, fails(400, `{"error":{"message":"API key not valid. Please pass a valid API key."}}`)), BadKey, 0, true},
+		"400 for a model":     {times(1, fails(400, `{"error":{"message":"Model Not Exist"}}`)), NoSuchModel, 0, true},
+		"echo":                {times(1, fails(422, `{"detail":"input was: of the session that nobody may say back"}`)), BadRequest, 0, true},
 		"no quota":            {times(1, fails(429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`)), NoCredit, 0, true},
 		"400":                 {times(1, fails(400, `{"error":{"message":"you said: the words of the session that nobody may say back"}}`)), BadRequest, 0, true},
 		"overflow":            {times(1, fails(400, `{"error":{"message":"This model's maximum context length is 8192 tokens","code":"context_length_exceeded"}}`)), Overflow, 0, false},
@@ -267,6 +271,17 @@ func TestTheLadder(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a server refuses is understood also if the session speaks of the same.
+func TestTheLadderOfASessionAboutIt(t *testing.T) {
+	const refusal = "response_format json_schema is not supported by this server"
+	s := play(t, Endpoint{}, fails(400, `{"error":{"message":"`+refusal+`"}}`), says(good("x")))
+	q := question()
+	q.Messages[1].Text = "I get: " + refusal
+	if got, err := s.Ask(t.Context(), q, Hooks{}); err != nil || got != "x" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

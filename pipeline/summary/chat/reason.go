@@ -95,6 +95,8 @@ type Error struct {
 	Wait   time.Duration // the endpoint asked to be left alone for so long; 0: it didn't
 	Said   string        // by the endpoint or of its answer, short, on one line
 	Err    error         // what was below, if anything
+
+	raw string // Said as it came, in lower case
 }
 
 // Error names endpoint, model, what is wrong and what to do.

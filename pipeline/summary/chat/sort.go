@@ -20,13 +20,23 @@ func (c *Client) fault(r Reason, status int, said string, err error) *Error {
 	return &Error{Reason: r, Host: c.host, Model: c.e.Model, Status: status, Said: said, Err: err}
 }
 
-// sent is what must not be said back in an error.
-func sent(q Question) []string {
-	out := make([]string, 0, len(q.Messages))
-	for _, m := range q.Messages {
-		out = append(out, m.Text)
+const (
+	rawBytes = 2000 // of what an endpoint says are looked at
+	echo     = 32   // bytes of the session, said back, give it away
+)
+
+// said is what an endpoint says, fit for logs; nothing if it says back anything
+// of the session.
+func (c *Client) said(text string, q Question) string {
+	said := wire.Said(text, c.e.Key)
+	for i := 0; i+echo <= len(said); i += echo / 4 {
+		for _, m := range q.Messages {
+			if m.Role != "system" && strings.Contains(m.Text, said[i:i+echo]) {
+				return ""
+			}
+		}
 	}
-	return out
+	return said
 }
 
 // sort makes one of our errors of what go-openai says.
@@ -63,7 +73,8 @@ func code(codes any, kind string) string {
 
 // status sorts what came with an HTTP status that is no success.
 func (c *Client) status(status int, text, code string, k *kept, q Question) *Error {
-	e := c.fault(reasonOf(status, text, code), status, wire.Said(text, c.e.Key, sent(q)...), nil)
+	e := c.fault(reasonOf(status, text, code), status, c.said(text, q), nil)
+	e.raw = strings.ToLower(text[:min(len(text), rawBytes)])
 	if e.Reason.passes() && k.header != nil {
 		e.Wait = wire.RetryAfter(k.header, c.now())
 	}
@@ -73,8 +84,10 @@ func (c *Client) status(status int, text, code string, k *kept, q Question) *Err
 func reasonOf(status int, text, code string) Reason {
 	low := strings.ToLower(text + " " + code)
 	switch {
-	case strings.Contains(low, "insufficient_quota") || strings.Contains(low, "insufficient balance") || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired || noCredit.MatchString(low):
 		return NoCredit
+	case status < 500 && noKey.MatchString(low):
+		return BadKey
 	case status == http.StatusTooManyRequests:
 		return RateLimited
 	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
@@ -85,11 +98,18 @@ func reasonOf(status int, text, code string) Reason {
 		return ServerError
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return BadKey
-	case status == http.StatusNotFound && !formWords.MatchString(low):
+	case status == http.StatusNotFound && !formWords.MatchString(low), status == http.StatusBadRequest && noModel.MatchString(low):
 		return NoSuchModel
 	}
 	return BadRequest
 }
+
+// Some say with 400 or 429 what others say with a status of its own.
+var (
+	noCredit = regexp.MustCompile(`insufficient[_ ](quota|balance|credits?)|exceeded_current_quota|arrearage`)
+	noKey    = regexp.MustCompile(`invalid[_ ]api[_ ]key|api key not valid|incorrect api key`)
+	noModel  = regexp.MustCompile(`model[^.]{0,60}(not exist|not found|not_found)|(invalid|unknown) model`)
+)
 
 // long are the words by which endpoints say that a text is too long.
 var long = regexp.MustCompile(`context_length_exceeded|exceed_context_size|context (length|window|size)|maximum (model )?(context|input|prompt)|(prompt|input|request)( is|'s)? too (long|large)|range of input length|exceeds? the (available|model'?s?) (context|token)|reduce the length|too many (input )?tokens|n_ctx`)
@@ -116,7 +136,7 @@ func (c *Client) empty(k *kept, q Question) *Error {
 		if n, err := strconv.Atoi(fmt.Sprint(body.Error.Code)); err == nil && n >= 400 && n < 600 {
 			return c.status(n, body.Error.Message, "", k, q)
 		}
-		return c.fault(NoChoices, 0, wire.Said(body.Error.Message, c.e.Key, sent(q)...), nil)
+		return c.fault(NoChoices, 0, c.said(body.Error.Message, q), nil)
 	}
 	return c.fault(NoChoices, 0, "", nil)
 }
@@ -150,7 +170,7 @@ var (
 // adapt learns from a refusal what the server doesn't take of a question that
 // was asked in manner m, and tells whether asking again differs.
 func (c *Client) adapt(e *Error, m manner) bool {
-	low := strings.ToLower(e.Said)
+	low := e.raw
 	if e.Reason != BadRequest || low == "" {
 		return false
 	}
