@@ -184,7 +184,9 @@ func runDisconnect(ctx context.Context, a *app, given []string, f connectFlags) 
 		return err
 	}
 	w.off = true
-	for _, name := range w.names(func(st connect.Status) bool { return st.Changed || st.State == connect.Connected || st.State == connect.Stale }) {
+	for _, name := range w.names(func(st connect.Status) bool {
+		return st.Changed || st.State == connect.Connected || st.State == connect.Stale
+	}) {
 		p, err := w.c.Undoing(name)
 		res := connect.Result{Client: name, Steps: p.Steps, Notes: p.Notes}
 		if err == nil && !f.dryRun {
