@@ -211,9 +211,15 @@ func runDaemon(ctx context.Context, a *app, as runAs) error {
 	defer bar.done()
 	var begun, ready sync.Once
 	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Service: as.service, Supervisor: as.supervisor(), Life: life.tell, Progress: func(p daemon.Progress) {
-		begun.Do(func() { a.begun(c) }) // not before the lock is ours
+		begun.Do(func() { // not before the lock is ours
+			if as.service == "" {
+				a.begun(c)
+			} else {
+				log.Info("started", "version", version, "path", c.Home, "codex_homes", strings.Join(c.CodexHomes, ", "))
+			}
+		})
 		bar.tell(p)
-		if p.Phase == daemon.PhaseWatch {
+		if p.Phase == daemon.PhaseWatch && as.service == "" {
 			ready.Do(func() { a.ready(ctx, c, p) })
 		}
 	}})

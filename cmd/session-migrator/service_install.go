@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -55,6 +54,9 @@ func runServiceInstall(ctx context.Context, a *app, f *installFlags) error {
 	}
 	if s.none != nil && !f.dryRun {
 		return s.none
+	}
+	if err := s.keep(a); err != nil {
+		return err
 	}
 	spec, warning, err := s.spec(a, f)
 	if err != nil {
@@ -158,6 +160,36 @@ func (a *app) applyService(ctx context.Context, s *serviceHost, spec service.Spe
 	}
 	_, err = a.out.Write(b.Bytes())
 	return err
+}
+
+// keep lets what is installed stay as it is where this shell says nothing: an
+// upgrade is installed from any shell.
+func (s *serviceHost) keep(a *app) error {
+	if s.was == nil || !s.was.Ours {
+		return nil
+	}
+	if a.env("SESSION_MIGRATOR_HOME") == "" {
+		if err := s.installedData(a); err != nil {
+			return err
+		}
+	}
+	if homes := s.was.ArgAll("--codex-home"); len(homes) > 0 && !s.asksForHomes(a) {
+		s.config.CodexHomes = homes
+	}
+	vars := maps.Clone(s.config.Vars)
+	for _, set := range s.was.ArgAll("--env") {
+		name, value, _ := strings.Cut(set, "=")
+		if _, ok := vars[name]; !ok && name != "HOME" {
+			vars[name] = value
+		}
+	}
+	s.config.Vars = vars
+	return nil
+}
+
+// asksForHomes tells whether this shell or the settings name Codex homes.
+func (s *serviceHost) asksForHomes(a *app) bool {
+	return len(a.flags.codexHomes) > 0 || a.env("CODEX_HOME") != "" || !slices.Equal(s.shell.CodexHomes, []string{filepath.Join(s.shell.User, ".codex")})
 }
 
 // spec says what the service runs. warning is what a dry run goes on in spite of.
@@ -399,83 +431,4 @@ func planOf(p plan.Plan) planJSON {
 		}
 	}
 	return out
-}
-
-func newServiceUninstallCommand(a *app, f *serviceFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "uninstall",
-		Short: "Stop the service and take away all that install did",
-		Long: `Stops the service and takes back what install did. The data folder stays: cache,
-memory files and settings.
-
-Exit codes: 0 gone, 1 failed, 2 wrong usage.`,
-		Example: "  session-migrator service uninstall --dry-run\n  session-migrator service uninstall",
-		Args:    args(0, 0, "no argument"),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runServiceUninstall(cmd.Context(), a, f) },
-	}
-}
-
-func runServiceUninstall(ctx context.Context, a *app, f *serviceFlags) error {
-	s, err := a.serviceHost(ctx, f)
-	if err != nil {
-		return err
-	}
-	if err := s.installedData(a); err != nil {
-		return err
-	}
-	if s.was != nil && s.was.System && !s.host.System {
-		return hinted(usagef("the service is the machine's, as %s", s.was.Definition), "give --system, with sudo")
-	}
-	s.follow()
-	j := s.journal()
-	p, err := j.Undoing(service.JournalName)
-	if err != nil {
-		return err
-	}
-	stays := "the data folder " + s.config.Home + " stays; delete it if you want nothing kept"
-	if l := s.host.LogFile(s.config.Home); l != "" && s.host.Manager == service.Launchd {
-		stays += "; so do the logs " + l
-	}
-	if f.dryRun {
-		if len(p.Steps) == 0 && s.was != nil {
-			if p, err = s.was.Removal(s.host); err != nil {
-				return err
-			}
-		}
-		return a.printPlan(p, []string{stays})
-	}
-	if len(p.Steps) == 0 && s.was == nil {
-		put(a.out, "the service is not installed, nothing to do\n")
-		return nil
-	}
-	out, err := j.Undo(ctx, service.JournalName, s.run)
-	for _, left := range out.Left {
-		a.warn("%s", left)
-	}
-	if err != nil {
-		return hinted(s.explain(ctx, err), "when that is mended, run it again: it goes on with what is left")
-	}
-	if err := s.rest(ctx); err != nil {
-		return err
-	}
-	put(a.out, "uninstalled; %s\n", stays)
-	return nil
-}
-
-// rest takes away what is still there of ours without a record, as after the
-// data folder was deleted.
-func (s *serviceHost) rest(ctx context.Context) error {
-	still, err := s.host.Find(ctx, s.run)
-	if err != nil || still == nil || still.System != s.host.System {
-		return err
-	}
-	p, err := still.Removal(s.host)
-	if err != nil {
-		return hinted(err, "take it away by hand")
-	}
-	_, err = p.Do(ctx, s.run)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return s.explain(ctx, err)
 }

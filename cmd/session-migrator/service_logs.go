@@ -31,7 +31,7 @@ func runServiceLogs(ctx context.Context, a *app, f *serviceFlags, n int, follow 
 	if path := s.was.Arg("--log-file"); path != "" {
 		return showLog(ctx, a, path, n, follow)
 	}
-	more := []string{"-n", strconv.Itoa(n), "--no-pager"}
+	more := []string{"-n", strconv.Itoa(n), "--no-pager", "--quiet"}
 	if follow {
 		more = append(more, "--follow")
 	}

@@ -61,7 +61,7 @@ func runServiceStatus(ctx context.Context, a *app, f *serviceFlags) error {
 		return err
 	}
 	s.follow()
-	out, err := s.status(ctx)
+	out, err := s.status(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func runServiceStatus(ctx context.Context, a *app, f *serviceFlags) error {
 	return a.printService(out)
 }
 
-func (s *serviceHost) status(ctx context.Context) (serviceStatusJSON, error) {
+func (s *serviceHost) status(ctx context.Context, a *app) (serviceStatusJSON, error) {
 	out := serviceStatusJSON{Schema: 1, Installed: s.was, Problems: []string{}, Seen: seenJSON{CodexHomes: []string{}}}
 	i, err := daemon.Inspect(s.config)
 	if err != nil {
@@ -107,10 +107,10 @@ func (s *serviceHost) status(ctx context.Context) (serviceStatusJSON, error) {
 	if i.Running && i.Service == "" && i.PID != 0 {
 		problem("the daemon that runs (process %d) is not the service: somebody started it by hand, and the service gives way to it", i.PID)
 	}
-	if !slices.Equal(out.Seen.CodexHomes, s.shell.CodexHomes) {
+	if s.asksForHomes(a) && !slices.Equal(out.Seen.CodexHomes, s.shell.CodexHomes) {
 		problem(`the service watches %s, this shell asks for %s (CODEX_HOME or --codex-home): "session-migrator service install" takes over the latter`, joined(out.Seen.CodexHomes), joined(s.shell.CodexHomes))
 	}
-	if s.shell.Home != out.Seen.Data {
+	if a.env("SESSION_MIGRATOR_HOME") != "" && s.shell.Home != out.Seen.Data {
 		problem("the service's data folder is %s, this shell's is %s (SESSION_MIGRATOR_HOME or --home)", out.Seen.Data, s.shell.Home)
 	}
 	st, err := s.host.State(ctx, s.run)
