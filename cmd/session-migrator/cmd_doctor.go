@@ -15,9 +15,10 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check all that can be wrong here, each with its fix",
 		Long: `Checks the settings, the Codex homes, every file that was not fully read, the
-data folder, the cache, search by meaning if it is on, the daemon, how changes
-are noticed, the drop folder, the clock and the entries in MCP clients, and says of
-each what was seen and how to put it right. It only looks: nothing is read in, repaired or locked.
+data folder, the cache, search by meaning and summaries if they are on, the daemon,
+how changes are noticed, the drop folder, the clock and the entries in MCP clients,
+and says of each what was seen and how to put it right. It only looks: nothing is
+read in, repaired or locked.
 
 Exit codes: 0 nothing is broken, 1 something is, 2 wrong usage.`,
 		Example: "  session-migrator doctor\n  session-migrator doctor --json",
@@ -152,6 +153,7 @@ func (d *doctor) all(ctx context.Context) {
 	d.folder(c)
 	d.cache(ctx, c, info)
 	d.meaning(c, info)
+	d.summaries(c, info)
 	d.watching(info)
 	d.drop(c, info)
 	d.sinks(c, info)

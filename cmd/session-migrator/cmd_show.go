@@ -38,8 +38,8 @@ func newShowCommand(a *app) *cobra.Command {
   memory     the hand-off document, secrets taken out (default)
   messages   every message of the current branch; with --json exact and whole
   original   the exact text of every message, nothing taken out
-  summary    what an agent wrote of it, if one did (summaries.by_caller), else
-             the memory within 5,000 characters
+  summary    what a model or an agent wrote of it ([summaries] in the settings),
+             the one that covers more; else the memory within 5,000 characters
 
 --budget counts tokens in the encoding that "tokens --model M" counts with, of
 --model or without one o200k_base; or it names a size:
@@ -261,13 +261,16 @@ func (r *reader) memory(ctx context.Context, v pipeline.View, f showFlags) ([]by
 // summaryUnits is the size of a summary that nobody wrote, in UTF-16 units.
 const summaryUnits = 5_000
 
-// summary gives what an agent wrote, or the memory in short; on stderr, how far
-// it goes or how to have one written.
+// summary gives what a model or an agent wrote, or the memory in short; on
+// stderr, whose it is and how far it goes, or how to have one written.
 func (r *reader) summary(ctx context.Context, a *app, v pipeline.View) ([]byte, error) {
 	last, offered := v.Thread.LastSeq, r.config.Summaries.ByCaller && v.Thread.LastSeq > 0
 	text, err := r.pipe.Notes(ctx, v)
 	if errors.Is(err, store.ErrNotFound) {
-		if offered {
+		switch {
+		case r.config.Summaries.On():
+			put(a.err, "No LLM summary yet. To have one made now: session-migrator summarize %s\n", v.Thread.ID)
+		case offered:
 			put(a.err, "No LLM summary yet. To make one: read format=memory, write ≤ 5,000 characters, call save_session_summary with through_event=%d.\n", last)
 		}
 		return r.pipe.Memory(ctx, v, pipeline.MemoryRequest{Units: summaryUnits, Location: time.Local})
@@ -277,7 +280,11 @@ func (r *reader) summary(ctx context.Context, a *app, v pipeline.View) ([]byte, 
 	}
 	was, err := r.pipe.Summary(ctx, v)
 	if err == nil {
-		put(a.err, "generated: an agent wrote this summary, through message %d of %d\n", min(was.Through, last), last)
+		who := "an agent"
+		if was.Made != nil {
+			who = "the model " + clean(was.Model, false) + " at " + clean(was.Made.Host, false)
+		}
+		put(a.err, "generated: %s wrote this summary, through message %d of %d\n", who, min(was.Through, last), last)
 	}
 	return text, err
 }

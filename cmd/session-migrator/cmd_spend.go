@@ -25,12 +25,13 @@ func newSpendCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spend",
 		Short: "List what was sent to models, and what it cost",
-		Long: `Lists the calls that the daemon made to models for embeddings, newest first: to
-whom, how many tokens, and the cost at the price in the settings. Without
-embeddings in the settings nothing is ever sent, and the list is empty. Tokens
-with "~" are estimated, because the endpoint didn't count them. A call that stays
-"pending" was sent when the program was killed; it counts. The vectors of
-questions, which search and mcp ask for themselves, are not in the list.
+		Long: `Lists the calls to models for embeddings and summaries, newest first: to whom,
+how many tokens, and the cost at the price in the settings or, for summaries, in
+a table of ` + spend.PricesFrom() + `; "?" where nobody tells it. Without either in the settings
+nothing is ever sent, and the list is empty. Tokens with "~" are estimated,
+because the endpoint didn't count them. A call that stays "pending" was sent when
+the program was killed; it counts. The vectors of questions, which search and mcp
+ask for themselves, are not in the list.
 
 Exit codes: 0 answered, 2 wrong usage, 10 no cache.`,
 		Example: "  session-migrator spend --since 7d\n  session-migrator spend --json",
@@ -79,6 +80,9 @@ func runSpend(ctx context.Context, a *app, f spendFlags) (err error) {
 		out.Sum.Input += e.Input
 		out.Sum.Output += e.Output
 		out.Sum.MicroUSD += e.MicroUSD
+		if e.Unpriced {
+			out.Sum.Unpriced += int64(e.Calls)
+		}
 	}
 	if f.limit > 0 {
 		out.Calls = out.Calls[:min(f.limit, len(all))]
@@ -98,21 +102,35 @@ func (a *app) printSpend(s spendJSON, total int) error {
 		right: []bool{false, false, false, false, true, true, true, true}, paint: map[string]colour{"refused": red, "unavailable": yellow, "unusable": yellow, "pending": yellow}}
 	now := a.now()
 	for _, e := range s.Calls {
-		in := number(e.Input)
+		in, out := number(e.Input), number(e.Output)
 		if !e.Exact {
 			in = "~" + in
 		}
-		t.add(age(now, e.At), e.Kind.String(), clean(e.Host, false), clean(e.Model, false), number(e.Calls), in, number(e.Output),
-			usd(e.MicroUSD), e.Outcome.String(), orDash(e.Thread))
+		if !e.Exact && e.Output > 0 {
+			out = "~" + out
+		}
+		t.add(age(now, e.At), e.Kind.String(), clean(e.Host, false), clean(e.Model, false), number(e.Calls), in, out,
+			priceOf(e), e.Outcome.String(), orDash(e.Thread))
 	}
 	if err := t.print(a, a.out); err != nil {
 		return err
 	}
-	put(a.out, "\n%s, %s tokens in, %s out, %s USD\n", plural(s.Sum.Calls, "call"), number(s.Sum.Input), number(s.Sum.Output), usd(s.Sum.MicroUSD))
+	unpriced := ""
+	if s.Sum.Unpriced > 0 {
+		unpriced = ", and what " + plural(s.Sum.Unpriced, "call") + " cost whose price is not known"
+	}
+	put(a.out, "\n%s, %s tokens in, %s out, %s USD%s\n", plural(s.Sum.Calls, "call"), number(s.Sum.Input), number(s.Sum.Output), usd(s.Sum.MicroUSD), unpriced)
 	if left := total - len(s.Calls); left > 0 {
 		put(a.err, "%s more; --limit 0 lists all\n", number(left))
 	}
 	return nil
+}
+
+func priceOf(e spend.Entry) string {
+	if e.Unpriced {
+		return "?"
+	}
+	return usd(e.MicroUSD)
 }
 
 // usd writes millionths of a dollar; a dash for none.

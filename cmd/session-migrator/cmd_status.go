@@ -172,12 +172,6 @@ type sinkJSON struct {
 	unwritten []string // places that can't be written, as the daemon says
 }
 
-// summaryState says that no text is sent to a language model.
-type summaryState struct {
-	Enabled   bool    `json:"enabled"`
-	LastError *string `json:"last_error"`
-}
-
 // status gathers what can be known. problem is why the cache could not be
 // looked into; the rest is there all the same.
 func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
@@ -199,7 +193,7 @@ func (a *app) status(ctx context.Context) (s statusJSON, problem, err error) {
 			s.Problems = append(s.Problems, f.what+": "+f.fix)
 		}
 	}
-	s.Embeddings = embeddingsOf(c, info)
+	s.Embeddings, s.Summary = embeddingsOf(c, info), summariesOf(c, info)
 	for _, k := range info.Sinks {
 		s.Sinks = append(s.Sinks, sinkJSON{Name: k.Name, Enabled: k.Enabled, Files: k.Files, LastError: orNull(k.LastError), Since: instant(k.Since), NextTry: instant(k.NextTry),
 			Waiting: k.Waiting, Edited: []string{}, Shared: k.Shared, Absent: k.Absent, Problems: list(k.Problems), unwritten: k.Unwritten})
@@ -250,6 +244,9 @@ func (s *statusJSON) look(ctx context.Context, c config.Config, now time.Time) (
 		return err
 	}
 	s.Search = indexOf(ctx, c, db)
+	if err := s.Summary.look(ctx, db); err != nil {
+		return err
+	}
 	homes, err := db.Homes(ctx)
 	if err != nil {
 		return err
@@ -364,6 +361,7 @@ func (a *app) printStatus(w io.Writer, s statusJSON) error {
 		s.Search.print(line)
 	}
 	s.Embeddings.print(a, now, line)
+	s.Summary.print(a, now, line)
 	for _, r := range s.Roots {
 		if !r.Exists {
 			line("home", "%s %s", r.Path, a.paint(w, red, "does not exist"))

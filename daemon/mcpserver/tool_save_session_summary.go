@@ -139,7 +139,11 @@ func (s *server) summaryDocument(ctx context.Context, p *pipeline.Pipeline, v pi
 	if err != nil {
 		return err
 	}
-	d.remark = fmt.Sprintf("Generated: an agent wrote this summary %s, through message %d of %d.", stamp(was.Created), min(was.Through, last), last)
+	who := "an agent"
+	if was.Made != nil {
+		who = "the model " + clip(oneLine(was.Model), 80)
+	}
+	d.remark = fmt.Sprintf("Generated: %s wrote this summary %s, through message %d of %d.", who, stamp(was.Created), min(was.Through, last), last)
 	if s.deps.Spool != "" && was.Through < last {
 		d.remark += fmt.Sprintf(" To renew it: read what is newer, call save_session_summary with through_event=%d.", last)
 	}

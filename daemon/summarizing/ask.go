@@ -225,10 +225,6 @@ func Look(ctx context.Context, c config.Config, db *store.DB, pipe *pipeline.Pip
 		return p, err
 	}
 	w.endpoint = e
-	target := wish.TargetChars
-	if target == 0 {
-		target = c.Summaries.TargetChars
-	}
 	window, output := windowOf(c, w, pipe, 0)
 	p.Window, p.Host, p.Local, p.Model, p.Priced = window, w.host, w.local, e.Model, w.priced
 	if err != nil {
@@ -237,7 +233,7 @@ func Look(ctx context.Context, c config.Config, db *store.DB, pipe *pipeline.Pip
 	if p.Denied, err = denied(ctx, c, db, v); err != nil {
 		return p, err
 	}
-	p.Plan, p.Exact, err = planned(ctx, pipe, w, v, target, window, output, wish.Anew)
+	p.Plan, p.Exact, err = planned(ctx, pipe, w, v, c.Summaries, wish, window, output)
 	if errors.Is(err, llm.ErrNothing) {
 		p.Same, err = true, nil
 	}

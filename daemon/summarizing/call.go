@@ -1,6 +1,7 @@
 package summarizing
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -217,19 +218,21 @@ func denied(ctx context.Context, c config.Config, db *store.DB, v pipeline.View)
 }
 
 // planned plans a summary of v.
-func planned(ctx context.Context, pipe *pipeline.Pipeline, w who, v pipeline.View, target, window, output int, anew bool) (llm.Plan, bool, error) {
+func planned(ctx context.Context, pipe *pipeline.Pipeline, w who, v pipeline.View, c config.Summaries, wish Wish, window, output int) (llm.Plan, bool, error) {
 	in, err := pipe.SummaryInput(ctx, v)
 	if err != nil {
 		return llm.Plan{}, false, err
 	}
-	if anew {
-		in.Prior = nil
-	}
-	if target > 0 {
+	if target := cmp.Or(wish.TargetChars, c.TargetChars); target > 0 {
 		in.TargetChars = target * docShare / 100
 	}
 	count, exact := pipe.CountTokens(ctx, w.endpoint.Model)
-	p, err := llm.PlanFor(in, llm.Model{Name: w.endpoint.Model, Endpoint: w.host, Window: window, Output: output, Exact: exact}, count)
+	m := llm.Model{Name: w.endpoint.Model, Endpoint: w.host, Window: window, Output: output, Exact: exact}
+	p, err := llm.PlanFor(in, m, count)
+	if errors.Is(err, llm.ErrNothing) && wish.TargetChars > 0 && in.Prior != nil {
+		in.Prior = nil // nothing new, but perhaps of another size
+		p, err = llm.PlanFor(in, m, count)
+	}
 	return p, exact, err
 }
 

@@ -297,8 +297,7 @@ func (w *Worker) failed(ctx context.Context, v pipeline.View, failures int, why 
 
 // Wish is what somebody asks for who wants a summary now.
 type Wish struct {
-	TargetChars int  `json:"target_chars"` // of the document; 0: by the settings
-	Anew        bool `json:"anew"`         // not an update of the one before
+	TargetChars int `json:"target_chars"` // of the document; 0: by the settings
 }
 
 // Result is a summary that was made.
@@ -317,7 +316,7 @@ type Result struct {
 	MicroUSD int64  `json:"micro_usd"`
 	Unpriced bool   `json:"unpriced"`
 	LeftOut  int    `json:"left_out_messages"` // that had no room
-	Same     bool   `json:"up_to_date"`        // there was nothing new, and nothing was sent
+	Same     bool   `json:"up_to_date"`        // there is nothing new, and nothing was sent
 
 	at time.Time
 }
@@ -335,11 +334,7 @@ func (w *Worker) one(ctx context.Context, v pipeline.View, wish Wish) (r Result,
 	}
 	window, output := windowOf(w.opt.Config, w.who, w.opt.Pipe, w.window)
 	w.say(func(i *Info) { i.Window = window })
-	target := wish.TargetChars
-	if target == 0 {
-		target = w.opt.Config.Summaries.TargetChars
-	}
-	p, _, err := planned(ctx, w.opt.Pipe, w.who, v, target, window, output, wish.Anew)
+	p, _, err := planned(ctx, w.opt.Pipe, w.who, v, w.opt.Config.Summaries, wish, window, output)
 	if errors.Is(err, llm.ErrNothing) {
 		r.Same = true
 		return r, nil

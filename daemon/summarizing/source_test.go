@@ -21,7 +21,7 @@ func TestProvidersAreTheSettings(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Load(config.Flags{Home: home, CodexHomes: []string{home}}, func(string) string { return "" })
+		c, err := config.Load(config.Flags{Home: home}, func(name string) string { return map[string]string{"HOME": home}[name] })
 		if err != nil || c.Summaries.KeyVar != p.KeyEnv() {
 			t.Errorf("%s: the key is in %q, not %q; %v", p, c.Summaries.KeyVar, p.KeyEnv(), err)
 			continue
