@@ -50,7 +50,7 @@ func TestFilesAreCurrent(t *testing.T) {
 			}
 			return nil
 		}
-		if files[filepath.ToSlash(rel)] == nil {
+		if files[filepath.ToSlash(rel)] == nil && rel != "plugin.go" { // what our program takes of them
 			t.Errorf("%s is made by nobody", rel)
 		}
 		return nil
