@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/install/connect"
@@ -289,22 +289,28 @@ func (w *connectWork) told(ctx context.Context, p plan.Plan, res connect.Result,
 		return lookErr
 	}
 	rows[0].Changed, rows[0].Notes = len(res.Steps) > 0 && err == nil, list(res.Notes)
-	if err != nil {
+	if err == nil {
+		w.done++
+		if w.out.DryRun {
+			rows[0].Plan = planText(p)
+		}
+		w.say(rows, res)
+	} else {
 		rows[0].fail(err)
 		w.failed = append(w.failed, err)
-	} else {
-		w.done++
-	}
-	if w.out.DryRun && err == nil {
-		rows[0].Plan = planText(p)
 	}
 	w.out.Clients = append(w.out.Clients, rows...)
-	if w.a.flags.json || err != nil {
-		return nil
+	return nil
+}
+
+// say prints what became of one client.
+func (w *connectWork) say(rows []connectedIs, res connect.Result) {
+	if w.a.flags.json {
+		return
 	}
 	if w.out.DryRun {
 		put(w.a.out, "%s:\n%s", res.Client, rows[0].Plan)
-		return nil
+		return
 	}
 	for _, line := range w.words(rows, res) {
 		put(w.a.out, "%s: %s\n", res.Client, clean(line, false))
@@ -312,7 +318,6 @@ func (w *connectWork) told(ctx context.Context, p plan.Plan, res connect.Result,
 	for _, n := range res.Notes {
 		put(w.a.err, "%s: %s\n", res.Client, clean(n, false))
 	}
-	return nil
 }
 
 // words says what was done, or that there was nothing to do.
@@ -431,12 +436,8 @@ func (w *connectWork) list() error {
 
 // agreed asks a yes-or-no question on a terminal; without one the answer is no.
 func (a *app) agreed(format string, args ...any) bool {
-	if _, ok := terminal(a.err); !ok || a.flags.json {
-		return false
-	}
-	if f, ok := a.in.(*os.File); !ok {
-		return false
-	} else if info, err := f.Stat(); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
+	f, ok := a.in.(*os.File)
+	if !ok || a.flags.json || !term.IsTerminal(int(f.Fd())) {
 		return false
 	}
 	put(a.err, format+" [y/N] ", args...)

@@ -69,7 +69,7 @@ func (c *Connector) faults(st Status) (out []Fault) {
 		}
 	case Absent:
 		if st.Lost {
-			add(true, again, "%s was connected, and the entry is no longer in %s", st.Title, st.File)
+			add(true, again+"; disconnect if you took it out", "%s was connected, and the entry is no longer in %s", st.Title, st.File)
 		}
 	case Connected:
 		if _, err := os.Stat(c.server.Command); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/install/edit"
 	"github.com/session-migrator/session-migrator/install/plan"
 )
 
@@ -85,18 +86,23 @@ func (c *Connector) takeOut(cl client, st Status, rec plan.Receipt) ([]plan.Step
 		return nil, &Error{cl.name, err, nextFor(err, st.File)}
 	}
 	at := slices.IndexFunc(rec.Steps, func(d plan.Done) bool { return d.File != nil && d.File.Path == st.File })
-	for n := len(cl.table); at >= 0 && n > 0; n-- {
-		table := cl.table[:n]
-		was, err := f.Get(rec.Steps[at].File.Before, table)
-		now, err2 := f.Get(after, table)
-		if m, ok := now.(map[string]any); err != nil || err2 != nil || was != nil || !ok || len(m) > 0 {
-			break
-		}
-		if after, err = f.Remove(after, table); err != nil {
+	for n := len(cl.table); at >= 0 && n > 0 && madeEmpty(f, rec.Steps[at].File.Before, after, cl.table[:n]); n-- {
+		if after, err = f.Remove(after, cl.table[:n]); err != nil {
 			return nil, &Error{cl.name, err, nextFor(err, st.File)}
 		}
 	}
 	return []plan.Step{{Why: "takes our entry out", File: &plan.File{Path: st.File, Before: before, After: after}}}, nil
+}
+
+// madeEmpty tells whether a table is empty now and was not there before.
+func madeEmpty(f edit.File, before, now []byte, table []string) bool {
+	was, err := f.Get(before, table)
+	if err != nil || was != nil {
+		return false
+	}
+	is, err := f.Get(now, table)
+	m, ok := is.(map[string]any)
+	return err == nil && ok && len(m) == 0
 }
 
 // Disconnect takes our entry out of a client's settings. A file that nobody

@@ -21,9 +21,9 @@ type Exec struct{}
 
 // Run runs argv and gives what it printed on both of its outputs.
 func (Exec) Run(ctx context.Context, argv []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, runMost)
+	limited, cancel := context.WithTimeout(ctx, runMost)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...) //nolint:gosec // the plan was shown
+	cmd := exec.CommandContext(limited, argv[0], argv[1:]...) //nolint:gosec // the plan was shown
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -34,6 +34,9 @@ func (Exec) Run(ctx context.Context, argv []string) (string, error) {
 	}
 	if err == nil {
 		return text, nil
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		return text, fmt.Errorf("run %s: it did not end within %s", Quote(argv), runMost)
 	}
 	if said := strings.TrimSpace(text); said != "" && !errors.Is(err, exec.ErrNotFound) {
 		return text, fmt.Errorf("run %s: %w: %s", Quote(argv), err, said)
