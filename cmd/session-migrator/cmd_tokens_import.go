@@ -1,13 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/vocabs"
 )
@@ -34,10 +33,14 @@ without FILE.
 the size of the vocabulary where these are known. What a file asks for that is not
 known to the letter (a pattern, a kind of model) is refused.
 
-Exit codes: 0 imported or listed, 1 not to be read or refused, 2 wrong usage.`,
+Exit codes: 0 imported or listed, 1 not to be read or refused, 2 wrong usage,
+12 no such file or model.`,
 		Example: "  session-migrator tokens import tokenizer.json --for qwen3",
 		Args:    args(0, 1, "one FILE"),
 		RunE: func(_ *cobra.Command, given []string) error {
+			if len(given) == 0 && (len(f.models) > 0 || f.name+f.split+f.expectedHash != "") {
+				return hinted(usagef("no FILE is given"), "give the file to import; without flags the command lists what was imported")
+			}
 			if len(given) == 0 {
 				return listVocabularies(a)
 			}
@@ -92,35 +95,31 @@ func runTokensImport(a *app, path string, f importFlags) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.ReadFile(path)
+	wanted, err := importedFor(c, f.models)
 	if err != nil {
-		return fmt.Errorf("import vocabulary: %w", err)
+		return err
+	}
+	if f.expectedHash != "" && !hexHash.MatchString(f.expectedHash) {
+		return hinted(usagef("--sha256 %q is no SHA-256", clean(f.expectedHash, false)), "give the 64 hexadecimal digits that the publisher names, or leave it out")
+	}
+	file, err := readVocabulary(path)
+	if err != nil {
+		return err
 	}
 	v, err := tokens.Import(file, f.split)
 	if err != nil {
-		return hinted(fmt.Errorf("import %s: %w", path, err), `give the tokenizer.json, .tiktoken or tekken.json of the model; a rank file also needs --split`)
+		return notImported(path, file, f.split, err)
 	}
 	if f.expectedHash != "" && !strings.EqualFold(f.expectedHash, v.SHA256) {
 		return hinted(fmt.Errorf("import %s: its SHA-256 is %s, not %s", path, v.SHA256, f.expectedHash), "fetch the file anew from its publisher")
 	}
-	e := vocabs.Entry{Name: f.name, SHA256: v.SHA256, Split: v.Split.String(), Tokens: v.Tokens, NFC: v.NFC, Closed: v.Closed}
+	e := vocabs.Entry{Name: f.name, Models: wanted, SHA256: v.SHA256, Split: v.Split.String(), Tokens: v.Tokens, NFC: v.NFC, Closed: v.Closed}
 	usual, models := vocabs.Usual(v)
-	for _, m := range f.models {
-		star := ""
-		if plain, any := strings.CutSuffix(m, "*"); any {
-			m, star = plain, "*"
-		}
-		canonical := capacity.Default().Canonical(m)
-		if known, err := capacity.Default().Lookup(strings.TrimRight(canonical, "-")); err == nil && known.CountExact {
-			return usagef("%s is counted exactly by the program itself, with %s; name the models that --for is for", clean(m, false), known.Encoding)
-		}
-		e.Models = append(e.Models, canonical+star)
-	}
 	if len(e.Models) == 0 {
 		e.Models = models
 	}
 	if len(e.Models) == 0 {
-		return hinted(usagef("which models %s counts for can't be told from the file", path), "name them with --for MODEL")
+		return hinted(usagef("which models %s counts for can't be told from the file", clean(path, false)), "name them with --for MODEL, such as --for 'mistral-large*'")
 	}
 	if e.Name == "" && len(f.models) == 0 {
 		e.Name = usual
@@ -128,8 +127,10 @@ func runTokensImport(a *app, path string, f importFlags) error {
 	if e.Name == "" {
 		e.Name = strings.TrimRight(e.Models[0], "*-")
 	}
-	if err := vocabs.Save(c.Vocabularies(), e, file); err != nil {
-		return err
+	if err := vocabs.Save(c.Vocabularies(), e, file); errors.Is(err, vocabs.ErrName) {
+		return hinted(usageError{err}, "give another --name, such as qwen3")
+	} else if err != nil {
+		return hinted(err, "see that the data folder has room and can be written to")
 	}
 	if a.flags.json {
 		return a.printJSON(importedJSON{Schema: 1, Vocabularies: []vocabs.Entry{e}})

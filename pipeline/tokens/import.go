@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,6 +41,15 @@ type recipe struct {
 	nfc    bool
 }
 
+var (
+	// ErrSplit means that the split to take is not told, or not one that the file
+	// can have.
+	ErrSplit = errors.New("the split can't be taken")
+	// ErrUnsupported means that a file is a vocabulary, of a kind that can't be
+	// counted with exactly.
+	ErrUnsupported = errors.New("not supported: counts would not be exact")
+)
+
 // Import reads a tokenizer.json (byte-level BPE), a .tiktoken rank file or a
 // tekken.json. A .tiktoken file doesn't say how text is split, so split must;
 // for the others it must be empty or what the file says. What isn't known
@@ -56,12 +66,12 @@ func Import(file []byte, split string) (*Imported, error) {
 			return nil, err
 		}
 		if r.split != 0 && r.split != s {
-			return nil, fmt.Errorf("read vocabulary: the file splits as %s, not as %s", r.split, s)
+			return nil, fmt.Errorf("read vocabulary: %w: the file splits as %s, not as %s", ErrSplit, r.split, s)
 		}
 		r.split = s
 	}
 	if r.split == 0 {
-		return nil, fmt.Errorf("read vocabulary: a rank file doesn't say how text is split: give one of %s", strings.Join(splitNames[1:], ", "))
+		return nil, fmt.Errorf("read vocabulary: %w: a rank file doesn't say how text is split: give one of %s", ErrSplit, strings.Join(splitNames[1:], ", "))
 	}
 	if split == SplitQwen.String() && r.merges == nil {
 		r.nfc = true // Qwen's rank file is meant with it
@@ -78,7 +88,7 @@ func parseSplit(name string) (Split, error) {
 			return Split(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown split %q: give one of %s", name, strings.Join(splitNames[1:], ", "))
+	return 0, fmt.Errorf("%w: unknown split %q: give one of %s", ErrSplit, name, strings.Join(splitNames[1:], ", "))
 }
 
 // New returns a counter for the vocabulary.

@@ -101,7 +101,7 @@ func readHuggingFace(file []byte) (recipe, error) {
 }
 
 func refuse(format string, args ...any) error {
-	return fmt.Errorf("read tokenizer.json: %s is not supported: counts would not be exact", fmt.Sprintf(format, args...))
+	return fmt.Errorf("read tokenizer.json: %s: %w", fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
 // halves reads a merge in either of its forms: "a b" or ["a","b"].
@@ -176,11 +176,17 @@ func splitOf(patterns ...string) (Split, error) {
 			"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" + blanksAtEnd,
 		}, "\n"): SplitDeepSeek,
 	}
-	text := strings.Join(patterns, "\n")
+	// A line end in a pattern stands for itself, spelled or not.
+	spelled := strings.NewReplacer("\r", `\r`, "\n", `\n`)
+	all := make([]string, len(patterns))
+	for i, p := range patterns {
+		all[i] = spelled.Replace(p)
+	}
+	text := strings.Join(all, "\n")
 	if s, ok := known[text]; ok {
 		return s, nil
 	}
-	return 0, fmt.Errorf("read vocabulary: split pattern %.300q is not known: counts would not be exact", text)
+	return 0, fmt.Errorf("read vocabulary: split pattern %.300q is not known: %w", text, ErrUnsupported)
 }
 
 // byteLevel gives the way back from the letters that stand for bytes in a

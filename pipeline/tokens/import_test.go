@@ -91,6 +91,14 @@ func tokenizerJSON(ranks map[string]int, asPairs bool, change func(map[string]an
 	return text
 }
 
+// unspelled has the line ends of patterns as they are, as DeepSeek's file has.
+func unspelled(patterns []string) (out []string) {
+	for _, p := range patterns {
+		out = append(out, strings.NewReplacer(`\r`, "\r", `\n`, "\n").Replace(p))
+	}
+	return out
+}
+
 // bytePair merges by rank below limit, the slow and plain way.
 func bytePair(piece string, ranks map[string]int, limit int) []string {
 	parts := strings.Split(piece, "")
@@ -160,6 +168,7 @@ func TestImportedCounts(t *testing.T) {
 		{"rank file, not closed", rankFile(open), "o200k", open, tokens.SplitO200k, false, false},
 		{"Qwen", tokenizerJSON(closed, false, nfc, patterns[tokens.SplitQwen]...), "", closed, tokens.SplitQwen, true, true},
 		{"Llama 3", tokenizerJSON(closed, true, whole, patterns[tokens.SplitCl100k]...), "", closed, tokens.SplitCl100k, true, false},
+		{"DeepSeek with line ends as they are", tokenizerJSON(closed, false, nil, unspelled(patterns[tokens.SplitDeepSeek])...), "", closed, tokens.SplitDeepSeek, true, false},
 		{"DeepSeek", tokenizerJSON(closed, false, nil, patterns[tokens.SplitDeepSeek]...), "", closed, tokens.SplitDeepSeek, true, false},
 		{"gpt-oss", tokenizerJSON(closed, true, nil, patterns[tokens.SplitO200k]...), "o200k", closed, tokens.SplitO200k, true, false},
 		{"Tekken", tekkenJSON(closed, patterns[tokens.SplitTekken][0]), "", closed, tokens.SplitTekken, true, false},

@@ -269,16 +269,19 @@ func (s *Shelf) Release() {
 	clear(s.open)
 }
 
+// ErrName means that a vocabulary can't have that name.
+var ErrName = errors.New("no name for a vocabulary")
+
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Save puts a vocabulary into a folder. The file goes first: a manifest without
 // its file is never there.
 func Save(dir string, e Entry, file []byte) error {
 	if !namePattern.MatchString(e.Name) {
-		return fmt.Errorf("name %q: give small letters, digits, dots and dashes", e.Name)
+		return fmt.Errorf("name %q: %w: give small letters, digits, dots and dashes", e.Name, ErrName)
 	}
 	if _, err := tokens.ParseEncoding(e.Name); err == nil {
-		return fmt.Errorf("name %q is that of a vocabulary of the program", e.Name)
+		return fmt.Errorf("name %q: %w: it is that of a vocabulary of the program", e.Name, ErrName)
 	}
 	if err := os.MkdirAll(dir, atomicfile.DirMode); err != nil {
 		return fmt.Errorf("make folder of imported vocabularies: %w", err)
@@ -309,7 +312,7 @@ func Usual(v *tokens.Imported) (name string, models []string) {
 		return "qwen3", []string{"qwen2*", "qwen3", "qwq*", "qvq*", "mimo*"}
 	case v.Split == tokens.SplitCl100k && v.Tokens == 128_000:
 		return "llama3", []string{"llama-3*", "llama3*"}
-	case v.Split == tokens.SplitDeepSeek && v.Tokens == 128_000:
+	case v.Split == tokens.SplitDeepSeek && v.Tokens == 127_997:
 		return "deepseek", []string{"deepseek-v*", "deepseek-chat", "deepseek-reasoner"}
 	case v.Split == tokens.SplitKimi && v.Tokens == 163_584:
 		return "kimi-k2", []string{"kimi-k2*"}
