@@ -65,8 +65,7 @@ type Model struct {
 }
 
 const (
-	unknownWindow = 4096  // Ollama's, where it has little memory
-	unknownInput  = 3000  // tokens that go into it
+	unknownWindow = 4096  // Ollama's, where it has little memory: less than 3,000 go in
 	mostOutput    = 16384 // of an answer, thoughts included
 	leastContent  = 256   // tokens of the session that make a call worth it
 )
@@ -81,9 +80,6 @@ func (m Model) limits() (in, out int) {
 	in, out = window*7/10, min(window/4, mostOutput)
 	if m.MaxInput > 0 {
 		in = min(in, m.MaxInput)
-	}
-	if m.Window <= 0 {
-		in = min(in, unknownInput)
 	}
 	if m.Output > 0 {
 		out = min(out, m.Output)

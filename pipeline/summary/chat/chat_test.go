@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -65,19 +66,22 @@ func reset(w http.ResponseWriter, _ asked) {
 // that notes its waits and doesn't keep them.
 type script struct {
 	*Client
-	seen  []asked
+	mu    sync.Mutex
+	seen  []asked // read by the test when all is over
 	waits []time.Duration
 	usage []Usage
-	errs  []error
 }
 
 func (s *script) hooks() Hooks {
-	return Hooks{After: func(u Usage, err error) { s.usage, s.errs = append(s.usage, u), append(s.errs, err) }}
+	return Hooks{After: func(u Usage, _ error) { s.usage = append(s.usage, u) }}
 }
 
 func (s *script) ask(t *testing.T) (string, error) {
 	t.Helper()
-	return s.Ask(t.Context(), question(), s.hooks())
+	text, err := s.Ask(t.Context(), question(), s.hooks())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return text, err
 }
 
 func question() Question {
@@ -92,6 +96,8 @@ func play(t *testing.T, e Endpoint, steps ...step) *script {
 		if err := json.NewDecoder(r.Body).Decode(&a); err != nil || r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer "+key {
 			t.Errorf("%s %s: %v", r.Method, r.URL.Path, err)
 		}
+		s.mu.Lock() // a broken connection doesn't tell that one request follows another
+		defer s.mu.Unlock()
 		s.seen = append(s.seen, a)
 		if len(s.seen) > len(steps) {
 			t.Errorf("request %d, %d are scripted", len(s.seen), len(steps))
@@ -173,7 +179,10 @@ func TestReasons(t *testing.T) {
 		"503":                 {times(4, fails(503, `{"error":{"message":"loading model"}}`)), ServerError, 0, false},
 		"504":                 {times(4, fails(504, ``)), Timeout, 0, false},
 		"reset":               {times(4, reset), Unreachable, 0, false},
-		"10 MB":               {times(1, func(w http.ResponseWriter, _ asked) { _, _ = io.WriteString(w, good(strings.Repeat("x", 10_000_000))) }), TooLong, 0, true},
+		"10 MB": {times(1, func(w http.ResponseWriter, _ asked) {
+			begin, end, _ := strings.Cut(good("-"), "-")
+			_, _ = io.WriteString(w, begin+strings.Repeat("x", 10_000_000)+end)
+		}), TooLong, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := play(t, Endpoint{}, tt.steps...)
