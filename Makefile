@@ -11,11 +11,11 @@ WINDOWS_CC   := x86_64-w64-mingw32-gcc
 GO_MINOR     := 26
 GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
-.PHONY: help build run demo test vet lint fuzz differ ci-differ speed crash mutants faults reliability cross e2e systemd bench ci abroad clean check-tools
+.PHONY: help build run demo test vet lint fuzz differ ci-differ speed crash mutants faults reliability cross e2e systemd bench ci abroad docs release release-check picture clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 # An older Go may fetch the one it needs by itself: then that one is asked.
 check-tools:
@@ -101,5 +101,19 @@ ci: ## all that a change must pass
 abroad: cross
 	@$(MAKE) --no-print-directory e2e
 
+docs: build ## manual pages and completion scripts, into bin/man and bin/completions
+	@rm -rf bin/man bin/completions && mkdir -p bin/man bin/completions
+	@MAN_DIR=$(CURDIR)/bin/man MAN_VERSION=$(VERSION) MAN_DATE=$$(git log -1 --format=%cs 2>/dev/null) $(GO) test -count=1 -tags $(TAGS) -run '^TestManPages$$' ./cmd/session-migrator >/dev/null
+	@for s in bash zsh fish powershell; do $(BIN) completion $$s >bin/completions/session-migrator.$$s; done
+
+release: check-tools ## all that is given out, into dist/; RELEASE=v1.2.3 where no tag is checked out (docs/releasing.md)
+	@./.ci/release $(RELEASE)
+
+release-check: ## builds the release twice, in two folders, and compares all bytes
+	@./.ci/release-check $(RELEASE)
+
+picture: build ## docs/terminal.svg, from the real program (needs python3)
+	@./.ci/record $(BIN)
+
 clean: ## removes what was built
-	@rm -rf bin
+	@rm -rf bin dist

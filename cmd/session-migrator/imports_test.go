@@ -97,6 +97,7 @@ var allowed = map[string][]string{
 	"daemon/reliability/gen": {"daemon/reliability"},
 	"install/plugin":         {},
 	"install/plugin/gen":     {},
+	"install/packaging/gen":  {},
 }
 
 // confined is which packages alone may use an outside module.
