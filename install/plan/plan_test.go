@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 
@@ -318,5 +319,67 @@ note: the data stays
 `
 	if got := filepath.ToSlash(b.String()); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A restart comes after a change, whether the service runs or not; without a
+// change only where it doesn't.
+func TestCommandsThatFollowOrRenew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "unit")
+	j := plan.Journal{Dir: filepath.Join(dir, "r")}
+	apply := func(text string, r *recorder) {
+		t.Helper()
+		p := plan.Plan{Name: "p", Steps: []plan.Step{
+			step(t, path, text),
+			{Why: "reload", Command: &plan.Command{Argv: []string{"reload"}, Follows: true}},
+			{Why: "restart", Command: &plan.Command{Argv: []string{"restart"}, Check: []string{"active"}, Renews: true}},
+		}}
+		if _, err := j.Apply(t.Context(), p, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &recorder{}
+	apply("1", r)
+	r.want(t, "reload", "restart")
+	apply("1", r)
+	r.want(t, "active")
+	apply("2", r)
+	r.want(t, "reload", "restart")
+	r.fail = map[string]bool{"active": true}
+	apply("2", r)
+	r.want(t, "active", "restart")
+}
+
+func TestTriesAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, heals := range []bool{true, false} {
+			r := &recorder{fail: map[string]bool{"boot": true}}
+			n := 0
+			r.before = func(string) {
+				if n++; heals && n == 3 {
+					r.fail = nil
+				}
+			}
+			p := plan.Plan{Name: "p", Steps: []plan.Step{{Why: "boot", Command: &plan.Command{Argv: []string{"boot"}, Tries: 5}}}}
+			_, err := p.Do(t.Context(), r)
+			want := map[bool]int{true: 3, false: 5}[heals]
+			if n != want || (err == nil) != heals {
+				t.Errorf("%d tries, error %v; want %d", n, err, want)
+			}
+		}
+	})
+}
+
+func TestTextOfWindowsIsShown(t *testing.T) {
+	f := plan.File{Path: "/x", After: []byte("\xff\xfeh\x00i\x00\r\x00\n\x00")}
+	if got := f.Text(); got != "hi\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := (plan.Plan{Steps: []plan.Step{{Why: "w", File: &f}}}).String(); !strings.Contains(got, "+hi\n") {
+		t.Errorf("got %s", got)
+	}
+	if got := (&plan.File{After: []byte{0xff, 0x00, 0x01}}).Text(); got != "" {
+		t.Errorf("got %q of what is no text", got)
 	}
 }
