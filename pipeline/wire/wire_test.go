@@ -49,6 +49,10 @@ func TestALocalWireDialsNothingElse(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+	// The dialler is asked: as after a name that a hosts file leads astray.
+	if _, err := New(true, time.Second, 1).Base.DialContext(t.Context(), "tcp", "192.0.2.1:9"); !errors.Is(err, ErrOutside) {
+		t.Errorf("got %v", err)
+	}
 	if New(true, time.Second, 1).Base.Proxy != nil || New(false, time.Second, 1).Base.Proxy == nil {
 		t.Error("a proxy stands before this machine, or none before others")
 	}
