@@ -131,6 +131,9 @@ func (p *Pipeline) handoff(ctx context.Context, v View, q Request, framing capac
 		return Handoff{Decision: d}, err
 	}
 	in.BudgetTokens, in.Retrieved = budget, retrieved(q.Next, budget, in.Messages)
+	if in.Summary, err = p.summed(ctx, v); err != nil {
+		return Handoff{Decision: d}, err
+	}
 	sel, err := s.Select(in)
 	if err != nil {
 		return Handoff{Decision: d}, err

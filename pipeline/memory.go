@@ -134,6 +134,9 @@ func (p *Pipeline) Pack(ctx context.Context, v View) error {
 	})
 	in := compress.Input{Count: count, Session: last8(v.Thread.ID)}
 	in.Messages, in.Own = HandedOn(v.Messages)
+	if in.Summary, err = p.summed(ctx, v); err != nil {
+		return err
+	}
 	var packs []store.Pack
 	for _, a := range asks {
 		// What fits a smaller budget too is no other selection.

@@ -130,6 +130,22 @@ func (p *Pipeline) Notes(ctx context.Context, v View) ([]byte, error) {
 	return d.Notes(), nil
 }
 
+// summed gives the stored summary as hand-overs take it in; empty if there is
+// none.
+func (p *Pipeline) summed(ctx context.Context, v View) (string, error) {
+	s, _, err := p.summaryOf(ctx, v)
+	if err != nil || s == nil {
+		return "", err
+	}
+	in, err := p.memoryInput(ctx, v)
+	if err != nil {
+		return "", err
+	}
+	in.Summary = s
+	d := memory.Build(in)
+	return d.Summed(), nil
+}
+
 // summaryOf gives the stored summary as documents take it; nil if there is none,
 // and then why.
 func (p *Pipeline) summaryOf(ctx context.Context, v View) (out *memory.Summary, why string, err error) {

@@ -170,3 +170,19 @@ func TestFactsForAModel(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A hand-over that leaves turns out has the summary on top.
+func TestSummaryInAHandOver(t *testing.T) {
+	w := newGrowing(t)
+	for range 12 {
+		w.User("Fix the next upload").Assistant(strings.Repeat("It was wrong in many ways. ", 40)).End()
+	}
+	v := w.view()
+	w.keep(v, docOf("Working uploads"))
+	for budget, want := range map[int]bool{1500: true, 100_000: false} {
+		h, err := w.b.pipe.Migrate(t.Context(), v, pipeline.Request{Target: "gpt-4o", Budget: budget, Strategy: "selected"})
+		if err != nil || h.Tokens > budget || strings.Contains(string(h.Text), "> - Goal: Working uploads\n") != want {
+			t.Errorf("budget %d: %d tokens, %v\n%.700s", budget, h.Tokens, err, h.Text)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func (s *Selection) openAI() ([]byte, error) {
 	if len(s.Gaps) > 0 {
 		say("system", s.Note)
 	}
+	if s.Summary != "" {
+		say("user", s.Summary) // of a model's making: it has no say
+	}
 	s.walk(func(g Gap) { say("system", g.mark()) }, func(i int) {
 		p := &s.Keep[i]
 		switch role, text := apiText(p); role {
@@ -100,7 +103,7 @@ func (s *Selection) anthropic() ([]byte, error) {
 	say := func(role, text string) { add(role, anthropicBlock{Type: "text", Text: text}) }
 	// The first message must be the user's.
 	if len(s.Gaps) > 0 || len(s.Keep) > 0 && !startsWithUser(&s.Keep[0]) {
-		say("user", s.Note)
+		say("user", s.lead())
 	}
 	s.walk(func(g Gap) { say("user", g.mark()) }, func(i int) {
 		p := &s.Keep[i]

@@ -2,6 +2,7 @@ package compress
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,6 +69,9 @@ func (b *builder) compose(p plan) Selection {
 	}
 	g.flush(&s)
 	s.Note = b.noteOf(&s)
+	if b.note == nil && slices.ContainsFunc(s.Gaps, func(g Gap) bool { return !g.Within }) {
+		s.Summary = b.in.Summary
+	}
 	return s
 }
 

@@ -40,7 +40,11 @@ type Input struct {
 	Session      string               // last 8 hex digits of the thread id, for the legend
 	Own          int                  // pieces of session-migrator's own that Messages are without, for the legend
 	Retrieved    []Passage            // found for the next request, best first; a tenth of the budget at most
+	Summary      string               // of the thread, generated, some lines: stands on top where whole messages are left out; an eighth of the budget at most
 }
+
+// summaryShare is what the summary may take of a budget: one part of so many.
+const summaryShare = 8
 
 // Strategy is a way to choose.
 type Strategy interface {
@@ -88,6 +92,9 @@ func (s strategy) Name() string { return decide.Strategy(s).String() }
 
 // Select implements Strategy.
 func (s strategy) Select(in Input) (Selection, error) {
+	if in.Summary != "" && in.Count(in.Summary) > in.BudgetTokens/summaryShare {
+		in.Summary = ""
+	}
 	b := newBuilder(in)
 	if len(b.units) == 0 {
 		return b.result(b.plan())
@@ -123,10 +130,11 @@ func (b *builder) choose(s decide.Strategy) (Selection, error) {
 
 // Selection is what was chosen, in original order.
 type Selection struct {
-	Keep   []Piece
-	Gaps   []Gap
-	Note   string // stands on top: whose history this is and how to fetch the rest
-	Tokens int    // of the rendering in the format asked for
+	Keep    []Piece
+	Gaps    []Gap
+	Note    string // stands on top: whose history this is and how to fetch the rest
+	Summary string // stands below it: what a model or an agent wrote of the thread; may be empty
+	Tokens  int    // of the rendering in the format asked for
 	// KeptMessages are here whole or in part, OmittedMessages not at all.
 	// Only messages that migrate are counted.
 	KeptMessages, OmittedMessages int

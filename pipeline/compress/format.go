@@ -102,8 +102,12 @@ func (s *Selection) markdown() []byte {
 			b.WriteString("\n→ no output recorded\n")
 		}
 	})
-	mark := markFor(b.Bytes())
-	return []byte("> " + s.Note + " It ends at the line \"end of history " + mark + "\".\n" + b.String() + "\n--- end of history " + mark + "\n")
+	mark := markFor(append(b.Bytes(), s.Summary...))
+	head := "> " + s.Note + " It ends at the line \"end of history " + mark + "\".\n"
+	if s.Summary != "" {
+		head += ">\n> " + strings.ReplaceAll(strings.TrimSpace(s.Summary), "\n", "\n> ") + "\n"
+	}
+	return []byte(head + b.String() + "\n--- end of history " + mark + "\n")
 }
 
 // markFor is a word that text doesn't hold and that who wrote the text can't
@@ -224,8 +228,9 @@ func (s *Selection) lines() ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(struct {
-		Note string `json:"note"`
-	}{s.Note})
+		Note    string `json:"note"`
+		Summary string `json:"summary,omitempty"` // generated
+	}{s.Note, s.Summary})
 	put := func(v any) {
 		if err == nil {
 			err = enc.Encode(v)
@@ -254,4 +259,12 @@ func (s *Selection) lines() ([]byte, error) {
 		return nil, fmt.Errorf("render messages: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// lead is the legend and what stands below it.
+func (s *Selection) lead() string {
+	if s.Summary == "" {
+		return s.Note
+	}
+	return s.Note + "\n\n" + strings.TrimSpace(s.Summary)
 }

@@ -116,6 +116,25 @@ func (d *Document) writtenBy() string {
 	return by
 }
 
+// Summed gives the summary as some lines below whose it is and how far it goes,
+// each item whole; empty if there is none.
+func (d *Document) Summed() string {
+	if d.summary == nil {
+		return ""
+	}
+	words := labelsOf(d.lang)
+	l := &words
+	var s strings.Builder
+	s.WriteString("**" + d.notesHeading(l) + "** (" + d.writtenBy() + ")\n")
+	if lead := d.notesLead(l); lead != "" {
+		s.WriteString(lead + "\n")
+	}
+	for _, it := range append(d.summaryItems(l), d.textItems(l)...) {
+		s.WriteString(it.line + "\n")
+	}
+	return s.String()
+}
+
 // Notes gives the summary alone, with what is to be known of it: its own words
 // quoted whole, or all its parts; nil if there is none.
 func (d *Document) Notes() []byte {
