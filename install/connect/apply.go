@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -169,6 +170,9 @@ func mayWrite(cl client, file string) error {
 		}
 		if err != nil {
 			return &Error{cl.name, err, "see that you may write " + real}
+		}
+		if info.IsDir() && runtime.GOOS == "windows" {
+			return nil // the mark means nothing on folders there
 		}
 		if info.Mode().Perm()&0o200 == 0 {
 			return &Error{cl.name, fmt.Errorf("change %s: %w: %s", file, ErrReadOnly, at), "chmod u+w " + at + ", or change it by hand where another program makes it"}

@@ -182,12 +182,8 @@ func (c *Connector) Look(name string) ([]Status, error) {
 func (c *Connector) read(cl client, st *Status) {
 	content, err := plan.Read(st.File)
 	if err == nil {
-		var tree any
-		tree, err = cl.file(st.File).Get(content, nil)
-		if err == nil {
-			_, err = cl.file(st.File).Get(content, cl.at())
-		}
-		if all, ok := tree.(map[string]any); err == nil && ok {
+		var all map[string]any
+		if all, err = cl.file(st.File).Tree(content, cl.at()); err == nil {
 			c.judge(cl, st, all)
 			return
 		}

@@ -197,6 +197,7 @@ func TestRealFilesKeepEveryOtherByte(t *testing.T) {
 			w := newMachine(t)
 			path := w.place(name, filepath.Ext(from))
 			w.write(path, text)
+			_, had := parsed(t, from, text)[cl.table[0]]
 			before := without(parsed(t, from, text), cl.at())
 
 			w.connect(name, Options{})
@@ -238,6 +239,9 @@ func TestRealFilesKeepEveryOtherByte(t *testing.T) {
 				t.Errorf("the key of the others is gone:\n%s", w.read(path))
 			}
 			delete(after, "theirs")
+			if _, has := after[cl.table[0]]; has && !had {
+				t.Errorf("a table that we made is left:\n%s", w.read(path))
+			}
 			if !reflect.DeepEqual(without(after, cl.at()), before) || w.look(name).State != Absent {
 				t.Errorf("other keys changed:\n%s", w.read(path))
 			}

@@ -60,9 +60,8 @@ func (c *Connector) after(cl client, st Status, content []byte) Status {
 	if content == nil {
 		return out
 	}
-	all, err := cl.file(st.File).Get(content, nil)
-	if m, ok := all.(map[string]any); err == nil && ok {
-		c.judge(cl, &out, m)
+	if all, err := cl.file(st.File).Tree(content, cl.at()); err == nil {
+		c.judge(cl, &out, all)
 	}
 	return out
 }

@@ -116,24 +116,25 @@ func (f File) Remove(content []byte, path []string) ([]byte, error) {
 }
 
 // Get gives the value at path: maps, slices of any, strings, booleans and
-// numbers; nil if there is none. The empty path is the whole file.
+// numbers; nil if there is none.
 func (f File) Get(content []byte, path []string) (any, error) {
+	all, err := f.Tree(content, path)
+	v, _ := lookUp(all, path)
+	return v, err
+}
+
+// Tree gives all that is in the file, of which path could be changed.
+func (f File) Tree(content []byte, path []string) (map[string]any, error) {
 	text, _, err := f.text(content)
 	if err != nil {
 		return nil, err
 	}
 	l := f.language()
-	if len(path) > 0 {
-		if err := f.placed(text, check(l, text, path)); err != nil {
-			return nil, err
-		}
+	if err := f.placed(text, check(l, text, path)); err != nil {
+		return nil, err
 	}
 	all, err := l.tree(text)
-	if err != nil {
-		return nil, f.placed(text, err)
-	}
-	v, _ := lookUp(all, path)
-	return v, nil
+	return all, f.placed(text, err)
 }
 
 // check finds what would keep path from being changed, without changing it.
