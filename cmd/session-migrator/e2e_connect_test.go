@@ -63,10 +63,14 @@ func TestConnectRealClients(t *testing.T) {
 			}
 			if c.own {
 				out := p.run(true, binary, "connect", c.name)
-				if !strings.Contains(out, "connected by ") {
-					t.Errorf("connect said %q", out)
-				}
 				t.Log(strings.TrimSpace(out))
+				switch {
+				case strings.Contains(out, "connected by "):
+				case strings.Contains(out, "did not end within"):
+					t.Log("this machine is too slow for its command now: the file was changed instead")
+				default:
+					t.Error("its own command was not used")
+				}
 				lists(true)
 				p.run(true, binary, "disconnect", c.name)
 				p.lacks(c)
