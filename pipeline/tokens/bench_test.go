@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/tokens/corpus"
@@ -98,14 +99,21 @@ func BenchmarkCold(b *testing.B) {
 	}
 }
 
-// BenchmarkWorst counts 1 MB of what counters choke on.
+// BenchmarkWorst counts 1 MB of what counters choke on, and tells the least
+// processor time that it took.
 func BenchmarkWorst(b *testing.B) {
 	for name, text := range worst(1 << 20) {
 		for _, enc := range []tokens.Encoding{tokens.O200kBase, tokens.Cl100kBase} {
 			b.Run(name+"/"+enc.String(), func(b *testing.B) {
 				c := counter(b, enc)
-				benchmark(b, [][]byte{text}, c.Count)
-				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N)/(float64(len(text))/1e6), "ms/MB")
+				c.Count(text)
+				best := time.Hour
+				for b.Loop() {
+					start := spent()
+					c.Count(text)
+					best = min(best, spent()-start)
+				}
+				b.ReportMetric(best.Seconds()*1e3/(float64(len(text))/1e6), "ms/MB")
 			})
 		}
 	}

@@ -1,6 +1,9 @@
 package tokens
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // cache remembers how many tokens a piece has. It is bounded without
 // bookkeeping, and it holds numbers only, so the garbage collector never looks
@@ -8,9 +11,9 @@ import "encoding/binary"
 // second-level cache bears.
 //
 // A piece has one place, which is looked at first, and may stand anywhere in the
-// line of the processor's cache around it: so words that fall on one place do not
-// drive each other out, and to look at the others costs little, as they have
-// arrived with the first. What is found there changes places with the first.
+// group of eight around it: so words that fall on one place do not drive each
+// other out, and to look at the others costs little, as they are neighbours in
+// memory. What is found there changes places with the first.
 type cache struct {
 	short []uint64    // pieces of 1-7 bytes
 	mid   [][2]uint64 // 8-15 bytes
@@ -19,10 +22,10 @@ type cache struct {
 }
 
 const (
-	shortBits = 15 // 256 KB
-	midBits   = 15 // 512 KB
-	shortLine = 8  // places in a line
-	midLine   = 4
+	shortBits  = 15 // 256 KB
+	midBits    = 15 // 512 KB
+	shortGroup = 8  // places in a group
+	midGroup   = 8
 
 	// The top byte of a key word holds the length and the count: bits 61-63
 	// the length (of the word's part of the piece), bit 60 set, so that an
@@ -37,7 +40,7 @@ func newCache() cache {
 	return cache{
 		short: make([]uint64, 1<<shortBits),
 		mid:   make([][2]uint64, 1<<midBits),
-		wide:  [3]wide{{width: 4, most: 15}, {width: 8, most: 16}, {width: 16, most: 13}},
+		wide:  [3]wide{{width: 4, most: 15}, {width: 8, most: 16}, {width: 16, most: 14}},
 	}
 }
 
@@ -83,13 +86,13 @@ func (c *Counter) countPiece(text []byte, i, j int) int {
 func (c *Counter) count8(text []byte, i, j int) int {
 	key := shortKey(load8(text, i), j-i)
 	at := shortSlot(key)
-	line := (*[shortLine]uint64)(c.cache.short[at&^(shortLine-1):])
-	at &= shortLine - 1
+	group := (*[shortGroup]uint64)(c.cache.short[at&^(shortGroup-1):])
+	at &= shortGroup - 1
 	c.cache.turn++
-	free := c.cache.turn % shortLine
-	for k, slot := range line {
+	free := c.cache.turn % shortGroup
+	for k, slot := range group {
 		if (slot^key)&^countMask == 0 {
-			line[k], line[at] = line[at], slot
+			group[k], group[at] = group[at], slot
 			return int(slot >> keyCount & 0xf)
 		}
 		if slot == 0 {
@@ -97,10 +100,10 @@ func (c *Counter) count8(text []byte, i, j int) int {
 		}
 	}
 	count := c.merger.count(text[i:j])
-	if line[at] != 0 {
-		line[free] = line[at]
+	if group[at] != 0 {
+		group[free] = group[at]
 	}
-	line[at] = key | uint64(count)<<keyCount
+	group[at] = key | uint64(count)<<keyCount
 	return count
 }
 
@@ -109,16 +112,16 @@ func (c *Counter) count16(text []byte, i, j int) int {
 	n := j - i - 8
 	low := load8(text, i)
 	high := lowBytes(load8(text, i+8), n) | uint64(n)<<keyLength | keyUsed
-	at := spread(mix(low, high)) >> (64 - midBits)
+	at := spread(low^bits.RotateLeft64(spread(high), 32)) >> (64 - midBits)
 	slot := &c.cache.mid[at]
 	if slot[0] == low && (slot[1]^high)&^countMask == 0 {
 		return int(slot[1] >> keyCount & 0xf)
 	}
-	line := (*[midLine][2]uint64)(c.cache.mid[at&^(midLine-1):])
+	group := (*[midGroup][2]uint64)(c.cache.mid[at&^(midGroup-1):])
 	c.cache.turn++
-	free := &line[c.cache.turn%midLine]
-	for k := range line {
-		other := &line[k]
+	free := &group[c.cache.turn%midGroup]
+	for k := range group {
+		other := &group[k]
 		if other[0] == low && (other[1]^high)&^countMask == 0 {
 			*slot, *other = *other, *slot
 			return int(slot[1] >> keyCount & 0xf)

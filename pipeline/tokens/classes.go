@@ -29,8 +29,11 @@ func (c class) blank() bool { return c >= classNewline }
 // is what the last byte of UTF-8 tells apart: the block comes from the bytes
 // before it, the place in the block from the last byte.
 type classTable struct {
-	ascii  [256]class   // 0 from 0x80 on
-	lanes  *[256]uint64 // see windows.go
+	ascii [256]class   // 0 from 0x80 on
+	lanes *[256]uint64 // see windows.go
+	// both[b] says that all runes of three bytes of which b is the first are of
+	// classBoth: most ideographs and Hangul. Their runs are passed over by it.
+	both   [256]bool
 	block  [0x110000 / 64]uint16
 	blocks [][64]class
 }
@@ -57,6 +60,12 @@ func newClassTable() *classTable {
 		t.ascii[b] = t.blocks[t.block[b/64]][b%64]
 	}
 	t.lanes = lanesOf(&t.ascii)
+	for lead := 0xe1; lead < 0xf0; lead++ {
+		t.both[lead] = true
+		for _, block := range t.block[(lead&0xf)<<6:][:64] {
+			t.both[lead] = t.both[lead] && block == uint16(classBoth)
+		}
+	}
 	return t
 }
 

@@ -22,7 +22,7 @@ type merger struct {
 const (
 	// memoBits: verdicts are asked again and again for the same few thousand
 	// pairs; asking the tables costs several misses of the processor's caches.
-	memoBits = 16 // 512 KB
+	memoBits = 15 // 256 KB
 	// scratchKeep is the length of the longest piece, in bytes, whose scratch
 	// space is kept for the next.
 	scratchKeep = 1 << 16
@@ -83,6 +83,9 @@ func (m *merger) encode(piece []byte, id uint32) []uint32 {
 func (m *merger) reserve(n int) {
 	if n <= scratchKeep && (cap(m.stack) > scratchKeep || len(m.dead) > scratchKeep/64+1) {
 		m.stack, m.dead = nil, nil
+	}
+	if n > scratchKeep && cap(m.stack) < n/3 {
+		m.stack = make([]uint32, 0, n/3) // grown step by step it would be copied as often
 	}
 	if words := n/64 + 1; words > len(m.dead) {
 		m.dead = make([]uint64, max(words, 16))

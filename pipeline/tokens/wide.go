@@ -1,11 +1,14 @@
 package tokens
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // wide is the part of a cache for pieces of 16 bytes or more: clauses of Chinese
 // and Japanese, long names, rules. Most texts have few, some consist of them, so
 // it grows with what it is given. A slot of so many words has the piece,
-// zero-padded, and in the last word
+// see wideKey, and in the last word
 //
 //	bits 32-63  of the piece's hash
 //	bits 16-31  its tokens
@@ -21,7 +24,7 @@ type wide struct {
 }
 
 const (
-	wideWays = 4 // slots a piece may stand in
+	wideWays = 8 // slots a piece may stand in
 	wideFew  = 8 // 1<<wideFew slots are the fewest
 	// wideMax is the longest piece remembered: all words of the largest slot
 	// but the last.
@@ -33,43 +36,32 @@ const (
 
 // countWide counts a piece of 16 bytes or more.
 func (c *Counter) countWide(text []byte, i, j int) int {
-	n := j - i
-	if n > wideMax {
-		return c.merger.count(text[i:j])
+	piece := text[i:j]
+	if len(piece) > wideMax {
+		return c.merger.count(piece)
 	}
 	t := &c.cache.wide[0]
-	if n > 24 {
+	if len(piece) > 24 {
 		t = &c.cache.wide[1]
-		if n > 56 {
+		if len(piece) > 56 {
 			t = &c.cache.wide[2]
 		}
 	}
 	if t.slots == nil {
 		t.grow(wideFew)
 	}
-	var words [wideMax/8 + 1]uint64
-	hash, k := uint64(n), 0
-	for ; i+8 <= j; k++ {
-		words[k] = binary.LittleEndian.Uint64(text[i:])
-		hash = mix(hash, words[k])
-		i += 8
-	}
-	if i < j {
-		words[k] = lowBytes(load8(text, i), j-i)
-		hash = mix(hash, words[k])
-		k++
-	}
-	tag := spread(hash)&^0xffffffff | uint64(n)
+	var key [wideMax / 8]uint64
+	words, tag := key[:t.width-1], wideKey(&key, piece, t.width-1)
 	slot := t.slot(tag, 0)
 	last := len(slot) - 1
-	if (slot[last]^tag)&wideSame == 0 && same(slot, words[:k]) {
+	if (slot[last]^tag)&wideSame == 0 && same(slot, words) {
 		return int(slot[last] >> wideCount & 0xffff)
 	}
 	c.cache.turn++
 	free := t.slot(tag, int(c.cache.turn%wideWays))
 	for way := 1; way < wideWays; way++ {
 		other := t.slot(tag, way)
-		if (other[last]^tag)&wideSame == 0 && same(other, words[:k]) {
+		if (other[last]^tag)&wideSame == 0 && same(other, words) {
 			for k := range slot {
 				slot[k], other[k] = other[k], slot[k]
 			}
@@ -79,11 +71,11 @@ func (c *Counter) countWide(text []byte, i, j int) int {
 			free = other
 		}
 	}
-	count := c.merger.count(text[j-n : j])
+	count := c.merger.count(piece)
 	if slot[last] != 0 {
 		copy(free, slot)
 	}
-	copy(slot, words[:last])
+	copy(slot, words)
 	slot[last] = tag | uint64(count)<<wideCount
 	if t.added++; t.added > 1<<t.size/2 && t.size < t.most {
 		t.grow(t.size + 1)
@@ -91,10 +83,17 @@ func (c *Counter) countWide(text []byte, i, j int) int {
 	return count
 }
 
-// mix takes a word into a hash.
-func mix(hash, word uint64) uint64 {
-	hash = spread(hash ^ word)
-	return hash ^ hash>>29
+// wideKey fills the first words of a key and returns its tag. As many are filled
+// whatever the length of the piece, so that this is not to be foreseen: the last
+// ones overlap. Nor does a word's part in the hash wait for another's.
+func wideKey(key *[wideMax / 8]uint64, piece []byte, words int) (tag uint64) {
+	hash := uint64(len(piece))
+	for k := range words {
+		word := binary.LittleEndian.Uint64(piece[min(8*k, len(piece)-8):])
+		key[k] = word
+		hash ^= bits.RotateLeft64(spread(word), 7*k)
+	}
+	return spread(hash^hash>>32)&^0xffffffff | uint64(len(piece))
 }
 
 // slot returns one of the slots of a piece with that tag, 0 for the first.
@@ -105,12 +104,12 @@ func (t *wide) slot(tag uint64, way int) []uint64 {
 
 // same says whether a slot starts with the words.
 func same(slot, words []uint64) bool {
+	slot = slot[:len(words)]
+	differ := uint64(0)
 	for k, word := range words {
-		if k >= len(slot) || slot[k] != word {
-			return false
-		}
+		differ |= slot[k] ^ word
 	}
-	return true
+	return differ == 0
 }
 
 // grow makes room for 1<<size pieces.

@@ -1,5 +1,3 @@
-//go:build speed
-
 package tokens_test
 
 import (

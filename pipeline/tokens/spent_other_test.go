@@ -1,4 +1,4 @@
-//go:build speed && !linux
+//go:build !linux
 
 package tokens_test
 
