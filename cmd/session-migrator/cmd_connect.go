@@ -107,8 +107,12 @@ func (a *app) connector(c config.Config) (*connect.Connector, connect.Server, er
 	if err != nil {
 		return nil, s, err
 	}
+	return a.connectorOf(c, s), s, nil
+}
+
+func (a *app) connectorOf(c config.Config, s connect.Server) *connect.Connector {
 	m := connect.Machine{OS: runtime.GOOS, Home: c.User, Env: a.env, Find: exec.LookPath, CodexHomes: c.CodexHomes}
-	return connect.New(m, s, c.Home, plan.Exec{}), s, nil
+	return connect.New(m, s, c.Home, plan.Exec{})
 }
 
 // server is how clients are to start this program. They hand little of the

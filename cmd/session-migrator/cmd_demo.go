@@ -98,6 +98,8 @@ list them, and hand the newest one over:
   %[1]s migrate latest --to MODEL -o handoff.md
 let Codex ask by itself:
   codex mcp add session-migrator -- %[2]s mcp
+or have all of that set up, with one question:
+  %[1]s setup
 The sample lay in a folder of its own and is deleted now: nothing of it stays.
 `, program(), executable())
 	return err

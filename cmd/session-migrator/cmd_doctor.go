@@ -147,6 +147,7 @@ func (d *doctor) all(ctx context.Context) {
 		d.ok("settings", "the defaults; %s is not there and needn't be", c.File)
 	}
 	info := d.daemon(ctx, c)
+	d.service(ctx, c)
 	for _, home := range c.CodexHomes {
 		d.home(ctx, home, len(c.CodexHomes) > 1)
 	}

@@ -121,7 +121,10 @@ type world struct {
 
 func newWorld(t *testing.T, steps ...step) *world {
 	t.Helper()
-	w := &world{t: t, binary: os.Getenv("E2E_BINARY"), codex: os.Getenv("E2E_CODEX"), home: t.TempDir(), model: &script{steps: steps}}
+	w := &world{t: t, binary: os.Getenv("E2E_BINARY"), codex: os.Getenv("E2E_CODEX"), home: os.Getenv("E2E_HOME"), model: &script{steps: steps}}
+	if w.home == "" { // else an account of its own
+		w.home = t.TempDir()
+	}
 	if w.binary == "" || w.codex == "" {
 		t.Fatal("set E2E_BINARY and E2E_CODEX; make e2e does")
 	}

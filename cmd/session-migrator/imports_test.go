@@ -81,7 +81,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/session-migrator": {
 		"daemon", "daemon/choices", "daemon/config", "daemon/embedding", "daemon/exe", "daemon/handoff",
-		"daemon/logfile", "daemon/mcpserver", "daemon/sdnotify", "daemon/summarizing", "install/connect", "install/plan",
+		"daemon/logfile", "daemon/mcpserver", "daemon/sdnotify", "daemon/summarizing", "install/connect", "install/edit", "install/plan",
 		"install/service", "pipeline", "pipeline/capacity", "pipeline/decide", "pipeline/memory", "pipeline/sink",
 		"pipeline/summary", "pipeline/tokens", "pipeline/tokens/corpus", "pipeline/transcript", "pipeline/vocabs", "store",
 		"store/disk", "store/search", "store/spend", "store/sqlite",

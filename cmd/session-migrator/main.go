@@ -137,7 +137,7 @@ SESSION is a full id, a unique prefix of at least 8 characters, its last 8,
 	f.BoolVar(&a.flags.noColor, "no-color", false, "no colour (NO_COLOR is honoured too)")
 
 	for _, c := range []*cobra.Command{
-		newRunCommand(a), newSessionsCommand(a), newSearchCommand(a), newShowCommand(a), newDecideCommand(a), newMigrateCommand(a),
+		newRunCommand(a), newSetupCommand(a), newSessionsCommand(a), newSearchCommand(a), newShowCommand(a), newDecideCommand(a), newMigrateCommand(a),
 		newOriginalCommand(a), newSummarizeCommand(a), newSpendCommand(a), newModelsCommand(a), newTokensCommand(a), newMCPCommand(a),
 		newConnectCommand(a), newDisconnectCommand(a), newSinkCommand(a), newPinCommand(a), newUnpinCommand(a), newServiceCommand(a),
 		newStatusCommand(a), newDoctorCommand(a), newRebuildCommand(a), newBenchCommand(a), newDemoCommand(a), newVersionCommand(a),
