@@ -31,7 +31,7 @@ func (d *doctor) service(ctx context.Context, c config.Config) {
 		return
 	}
 	s.follow()
-	is, err := s.status(ctx)
+	is, err := s.status(ctx, d.a)
 	if err != nil || is.Installed == nil {
 		return // the daemon's check says it, or it was just taken away
 	}
