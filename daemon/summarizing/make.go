@@ -207,7 +207,7 @@ func (w *Worker) make(ctx context.Context, id string) error {
 	full, isCap := errors.AsType[*spend.CapError](err)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // told to stop
 	case err == nil:
 		if r.Requests > 0 {
 			w.breaker = breaker{}
@@ -327,9 +327,9 @@ func (w *Worker) one(ctx context.Context, v pipeline.View, wish Wish) (r Result,
 	id := v.Thread.ID
 	r = Result{ThreadID: id, Host: w.who.host, Model: w.who.endpoint.Model, Unpriced: !w.who.priced, at: w.now()}
 	if w.window == 0 && w.who.local && w.opt.Config.Summaries.Window == 0 {
-		hint := ""
-		if w.window, hint = w.model.Window(ctx); hint != "" {
-			w.opt.Log.Info("the model's window", "tokens", w.window, "hint", hint)
+		tokens, hint := w.model.Window(ctx)
+		if w.window = tokens; hint != "" {
+			w.opt.Log.Info("the model's window", "tokens", tokens, "hint", hint)
 		}
 	}
 	window, output := windowOf(w.opt.Config, w.who, w.opt.Pipe, w.window)
