@@ -13,8 +13,10 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/daemon/exe"
+	"github.com/session-migrator/session-migrator/daemon/life"
 	"github.com/session-migrator/session-migrator/daemon/summarizing"
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/calibration"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
@@ -33,11 +35,11 @@ type Options struct {
 	Index    time.Duration   // what CatchUp may spend on the search index; the least is 300 ms
 	Healed   func(Recovered) // told of a cache that was set aside and made anew; nil: the log says so
 
-	Life       func(Life) // told of the daemon's life, from several goroutines; may be nil
-	Service    string     // the service manager that started it; empty: somebody did
-	Supervisor int        // the process that starts it again; 0: none of ours
+	Life       func(life.State) // told of the daemon's life, from several goroutines; may be nil
+	Service    string           // the service manager that started it; empty: somebody did
+	Supervisor int              // the process that starts it again; 0: none of ours
 
-	pulse     *pulse
+	pulse     *life.Pulse
 	consumers []sink.Consumer                      // of documents; nil: all there are
 	usage     func(dir string) (disk.Usage, error) // nil: the system's answer
 	began     time.Time                            // when Run did; a new cache changes nothing about it
@@ -216,6 +218,7 @@ func PipelineOptions(c config.Config) pipeline.Options {
 	}
 	// One that can't be read counts for nothing; "tokens import" names it.
 	o.Vocabularies, _ = vocabs.Open(c.Vocabularies())
+	o.Calibrations, _ = calibration.Open(c.Home) // as above
 	for id, m := range c.Models {
 		o.Models = append(o.Models, capacity.Model{
 			ID: id, Window: m.Context, Input: m.Input, MaxOutput: m.Output, EffectivePercent: 100,

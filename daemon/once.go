@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // onceWait is how long a run that ends by itself waits for shared files that
@@ -88,4 +90,13 @@ func (o *outlet) once(ctx context.Context) (n int, err error) {
 		errs = append(errs, o.writeIndexes(ctx)) // something was past its time
 	}
 	return n, errors.Join(errs...)
+}
+
+// Write has f work on the cache as its only writer. *LockedError if a daemon is.
+func Write(ctx context.Context, opt Options, f func(context.Context, *store.DB) error) error {
+	e, err := start(ctx, opt, roleCommand)
+	if err != nil {
+		return err
+	}
+	return e.closed(ctx, f(ctx, e.db))
 }

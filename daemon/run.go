@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/exe"
+	"github.com/session-migrator/session-migrator/daemon/life"
 	"github.com/session-migrator/session-migrator/store"
 	"github.com/session-migrator/session-migrator/watch"
 )
@@ -39,11 +40,11 @@ var errReplaced = errors.New("the cache was deleted or replaced")
 // returns nil. A cache that is found damaged, or was taken away, is made anew
 // from the rollouts. *LockedError if another process does so already.
 func Run(ctx context.Context, opt Options) error {
-	opt.began, opt.program, opt.pulse = time.Now().UTC(), exe.This(), newPulse(opt.Life)
-	defer context.AfterFunc(ctx, func() { opt.pulse.tell(LifeStopping) })()
+	opt.began, opt.program, opt.pulse = time.Now().UTC(), exe.This(), life.New(opt.Life)
+	defer context.AfterFunc(ctx, opt.pulse.Stop)()
 	alive, end := context.WithCancel(ctx)
 	var pulse sync.WaitGroup
-	pulse.Go(func() { opt.pulse.run(alive) })
+	pulse.Go(func() { opt.pulse.Run(alive) })
 	defer pulse.Wait()
 	defer end()
 	for n := 1; ; n++ {
@@ -263,14 +264,14 @@ func (e *engine) present(ctx context.Context, f store.File, pub *publisher) erro
 // house keeps what the daemon says of itself current, and the WAL short.
 func (e *engine) house(ctx context.Context, w *watch.Watcher, pub *publisher) error {
 	since := e.opt.began
-	e.opt.pulse.begin()
-	defer e.opt.pulse.end()
+	e.opt.pulse.Begin()
+	defer e.opt.pulse.End()
 	var said Info
 	var version, seen int64 = -1, 0
 	wait := firstTick
 	defer func() { _ = forgetInfo(e.opt.Config.Run()) }() // an old file misleads nobody: the lock tells
 	for {
-		e.opt.pulse.beat()
+		e.opt.pulse.Beat()
 		e.watchWAL()
 		h := w.Health()
 		now := Info{

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/compress"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -19,15 +20,33 @@ func (p *Pipeline) Imported(model string) (vocabs.Entry, bool) {
 	return p.opt.Vocabularies.For(p.Table().Canonical(model))
 }
 
-// Follow takes in vocabularies that were imported or removed since the targets
-// were last looked at, and tells whether there were any.
+// Follow takes in vocabularies that were imported or removed, and calibrations
+// that were made, since the targets were last looked at. It tells whether there
+// were any.
 func (p *Pipeline) Follow(ctx context.Context) (changed bool, err error) {
-	// What of the folder can't be read is named by those who list it.
-	n, _ := p.opt.Vocabularies.Look()
-	if n == p.targets.Load().imports {
+	if p.imports() == p.targets.Load().imports {
 		return false, nil
 	}
 	return true, p.Retarget(ctx)
+}
+
+// imports gives a number that rises with each change. What can't be read is
+// named by those who list it.
+func (p *Pipeline) imports() int64 {
+	a, _ := p.opt.Vocabularies.Look()
+	b, _ := p.opt.Calibrations.Look()
+	return a + b
+}
+
+// calibrate gives a model the factors that its vendor showed, and says whose they
+// are; empty if they are the program's own.
+func (p *Pipeline) calibrate(m *capacity.Model) (source string) {
+	e, ok := p.opt.Calibrations.For(m.Family)
+	if !ok || m.CountExact || m.Encoding != tokens.O200kBase {
+		return ""
+	}
+	m.FactorLow, m.Factor, m.FactorHigh = e.Low, e.Typical, e.High
+	return e.Source()
 }
 
 // CountFor counts the view's messages with the model's own vocabulary, if that

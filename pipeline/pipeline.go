@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/session-migrator/session-migrator/pipeline/calibration"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
@@ -30,6 +31,8 @@ type Options struct {
 	Decide decide.Options
 	// Vocabularies are those that the user imported; nil for none.
 	Vocabularies *vocabs.Shelf
+	// Calibrations are what vendors counted of the user's own texts; nil for none.
+	Calibrations *calibration.Book
 	// Counters bounds how many files are read at once; 0 takes the number of
 	// processors.
 	Counters int
@@ -66,7 +69,7 @@ type targets struct {
 	table   *capacity.Table
 	windows []target
 	shown   []int // of windows: those that documents name
-	imports int64 // of the imported vocabularies, when they were asked
+	imports int64 // of vocabularies and calibrations, when they were asked
 }
 
 // target is what one model takes in, and what its chat format adds.
@@ -145,7 +148,7 @@ func (p *Pipeline) Release() {
 // Retarget takes in what the rollouts reported of models' windows since the
 // last time.
 func (p *Pipeline) Retarget(ctx context.Context) error {
-	imports, _ := p.opt.Vocabularies.Look() // as Follow
+	imports := p.imports()
 	table := capacity.Default()
 	if p.db != nil {
 		seen, err := p.db.Windows(ctx, time.Now().Add(-observedFor))
@@ -189,10 +192,11 @@ func (p *Pipeline) Table() *capacity.Table { return p.targets.Load().table }
 // window maps a row of the capacity table to what decide needs.
 func (p *Pipeline) window(table *capacity.Table, id string, m capacity.Model) target {
 	own, _ := p.opt.Vocabularies.For(table.Canonical(id))
+	source := p.calibrate(&m)
 	return target{framing: m.Framing, imported: own, Window: decide.Window{
 		Model: id, Surface: m.Surface, WindowTokens: m.Window, InputLimit: m.Input, MaxOutput: m.MaxOutput,
 		EffectivePercent: m.EffectivePercent,
-		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, FactorTypical: m.Factor, FactorLow: m.FactorLow, Exact: m.CountExact,
+		Encoding:         m.Encoding.String(), Factor: m.FactorHigh, FactorTypical: m.Factor, FactorLow: m.FactorLow, Exact: m.CountExact, CountSource: source,
 		Source: m.Source.String(), Date: m.Date, MatchedBy: m.MatchedBy.String(), Confidence: m.Confidence.String(),
 	}}
 }

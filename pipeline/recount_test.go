@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/calibration"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
@@ -226,4 +228,46 @@ func TestAnswersFollowImports(t *testing.T) {
 	if d := ask(); d.Exact || d.Encoding != "o200k_base" {
 		t.Errorf("with its file removed: %+v", d)
 	}
+}
+
+// What a vendor counted is what a family is estimated by, from then on.
+func TestStoredDecisionsFollowCalibrations(t *testing.T) {
+	b := newBench(t)
+	home := t.TempDir()
+	book, err := calibration.Open(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.pipe, err = pipeline.New(t.Context(), b.db, pipeline.Options{Calibrations: book}); err != nil {
+		t.Fatal(err)
+	}
+	r := rollouttest.New(rollouttest.Marked, rollouttest.Options{}).User("one two three").End()
+	codex, _ := inHome(t, r.ThreadID(), r.Bytes())
+	b.ingest(codex, false)
+	check := func(model string, high float64, source string) {
+		t.Helper()
+		ds, err := b.db.Decisions(t.Context(), r.ThreadID(), model)
+		if err != nil || len(ds) != 1 || ds[0].Factor != high || ds[0].CountSource != source || ds[0].Count.Source != source {
+			t.Errorf("%s: %+v, %v; want × %v %q", model, ds, err, high, source)
+		}
+	}
+	check("claude-opus-5-5", 1.6, "")
+	e := calibration.Entry{Family: "claude", Model: "m", Vendor: "anthropic", Date: time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC), Samples: 9, Low: 1.4, Typical: 1.5, High: 1.55}
+	if err := calibration.Save(home, e); err != nil {
+		t.Fatal(err)
+	}
+	if !b.follow() || b.follow() {
+		t.Error("the calibration is not seen once")
+	}
+	check("claude-opus-5-5", 1.55, "calibrated 2026-11-30")
+	check("claude-sonnet-5-5", 1.55, "calibrated 2026-11-30")
+	check("claude-sonnet-4-6", 1.3, "")
+	check("gpt-5.5", 1, "")
+	if err := os.Remove(filepath.Join(home, calibration.Name)); err != nil {
+		t.Fatal(err)
+	}
+	if !b.follow() {
+		t.Error("the removal is not seen")
+	}
+	check("claude-opus-5-5", 1.6, "")
 }

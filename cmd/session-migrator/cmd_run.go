@@ -202,15 +202,15 @@ func runDaemon(ctx context.Context, a *app, as runAs) error {
 	if err != nil {
 		return err
 	}
-	life, err := a.life(log)
+	notifier, err := a.notifier(log)
 	if err != nil {
 		return err
 	}
-	defer life.close()
+	defer notifier.close()
 	bar := a.progress()
 	defer bar.done()
 	var begun, ready sync.Once
-	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Service: as.service, Supervisor: as.supervisor(), Life: life.tell, Progress: func(p daemon.Progress) {
+	err = daemon.Run(ctx, daemon.Options{Config: c, Version: version, Log: log, Service: as.service, Supervisor: as.supervisor(), Life: notifier.tell, Progress: func(p daemon.Progress) {
 		begun.Do(func() { // not before the lock is ours
 			if as.service == "" {
 				a.begun(c)

@@ -25,13 +25,14 @@ func newSpendCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spend",
 		Short: "List what was sent to models, and what it cost",
-		Long: `Lists the calls to models for embeddings and summaries, newest first: to whom,
-how many tokens, and the cost at the price in the settings or, for summaries, in
-a table of ` + spend.PricesFrom() + `; "?" where nobody tells it. Without either in the settings
-nothing is ever sent, and the list is empty. Tokens with "~" are estimated,
-because the endpoint didn't count them. A call that stays "pending" was sent when
-the program was killed; it counts. The vectors of questions, which search and mcp
-ask for themselves, are not in the list.
+		Long: `Lists the calls to models for embeddings and summaries, and to vendors that were
+asked to count ("tokens calibrate"), newest first: to whom, how many tokens, and
+the cost at the price in the settings or, for summaries, in a table of ` + spend.PricesFrom() + `;
+"?" where nobody tells it. Without any of them in the settings nothing is ever
+sent, and the list is empty. Tokens with "~" are estimated, because the endpoint
+didn't count them. A call that stays "pending" was sent when the program was
+killed; it counts. The vectors of questions, which search and mcp ask for
+themselves, are not in the list.
 
 Exit codes: 0 answered, 2 wrong usage, 10 no cache.`,
 		Example: "  session-migrator spend --since 7d\n  session-migrator spend --json",

@@ -41,7 +41,7 @@ Exit codes: 0 counted, 2 wrong usage, 3 some files could not be read, 1 none cou
 	cmd.Flags().StringVarP(&f.encoding, "encoding", "e", "", "o200k_base (default), cl100k_base, p50k_base, r50k_base or an imported one")
 	completes(cmd, "model", a.completeModels)
 	choice(cmd, "encoding", "o200k_base", "cl100k_base", "p50k_base", "r50k_base")
-	cmd.AddCommand(newTokensImportCommand(a))
+	cmd.AddCommand(newTokensImportCommand(a), newTokensCalibrateCommand(a))
 	return cmd
 }
 
@@ -68,33 +68,34 @@ type failJSON struct {
 	Error string `json:"error"`
 }
 
-// counting is what a model or encoding means for counting.
-type counting struct {
+// countWay is what a model or encoding means for counting.
+type countWay struct {
 	encoding string
 	exact    bool
 	ratio    tokens.Ratio
+	source   string // whose the ratio is; empty: the program's
 	counter  func() (*tokens.Counter, error)
 }
 
 // countingWith counts with a vocabulary of the program.
-func countingWith(e tokens.Encoding, exact bool, r tokens.Ratio) counting {
-	return counting{e.String(), exact, r, func() (*tokens.Counter, error) { return tokens.New(e) }}
+func countingWith(e tokens.Encoding, exact bool, r tokens.Ratio) countWay {
+	return countWay{e.String(), exact, r, "", func() (*tokens.Counter, error) { return tokens.New(e) }}
 }
 
 // imported counts with the vocabulary that the user imported for the model, or
 // under that name.
-func imported(shelf *vocabs.Shelf, e vocabs.Entry) counting {
-	return counting{e.Name, true, tokens.One(), func() (*tokens.Counter, error) { return shelf.Counter(e.Name) }}
+func imported(shelf *vocabs.Shelf, e vocabs.Entry) countWay {
+	return countWay{e.Name, true, tokens.One(), "", func() (*tokens.Counter, error) { return shelf.Counter(e.Name) }}
 }
 
-func (f tokensFlags) counting(a *app) (counting, error) {
+func (f tokensFlags) counting(a *app) (countWay, error) {
 	shelf, err := a.vocabularies()
 	if err != nil {
-		return counting{}, err
+		return countWay{}, err
 	}
 	switch {
 	case f.encoding != "" && f.model != "":
-		return counting{}, usagef("--model and --encoding exclude each other")
+		return countWay{}, usagef("--model and --encoding exclude each other")
 	case f.encoding != "":
 		for _, e := range shelf.Entries() {
 			if e.Name == f.encoding {
@@ -103,7 +104,7 @@ func (f tokensFlags) counting(a *app) (counting, error) {
 		}
 		e, err := tokens.ParseEncoding(f.encoding)
 		if err != nil {
-			return counting{}, usageError{err}
+			return countWay{}, usageError{err}
 		}
 		return countingWith(e, true, tokens.One()), nil
 	case f.model != "":
@@ -114,7 +115,11 @@ func (f tokensFlags) counting(a *app) (counting, error) {
 		if err != nil {
 			a.warn("nothing is known of %s: counted with %s", f.model, m.Encoding)
 		}
-		return countingWith(m.Encoding, m.CountExact, m.Ratio()), nil
+		w := countingWith(m.Encoding, m.CountExact, m.Ratio())
+		if e, ok := a.calibrated(m); ok {
+			w.ratio, w.source = e.Ratio(), e.Source()
+		}
+		return w, nil
 	}
 	return countingWith(tokens.O200kBase, true, tokens.One()), nil
 }
@@ -165,7 +170,7 @@ func runTokens(ctx context.Context, a *app, files []string, f tokensFlags) error
 	return err
 }
 
-func (c counting) count(a *app, file string) (countJSON, error) {
+func (c countWay) count(a *app, file string) (countJSON, error) {
 	in := a.in
 	if file != "-" {
 		f, err := os.Open(file)
@@ -186,7 +191,7 @@ func (c counting) count(a *app, file string) (countJSON, error) {
 	j := countJSON{File: file, Encoding: c.encoding, Exact: c.exact, Tokens: n, Bytes: size}
 	j.Count = c.ratio.Apply(n, c.encoding, c.exact)
 	if j.Count.Method != tokens.Exact {
-		j.UpperBound = j.Count.Hi
+		j.UpperBound, j.Count.Source = j.Count.Hi, c.source
 	}
 	return j, nil
 }
@@ -221,7 +226,11 @@ func printCounts(a *app, counts []countJSON) error {
 		return err
 	}
 	if estimated {
-		put(a.err, "estimated: the model's vocabulary is not public or not here; the bounds hold for whole sessions\n")
+		by := ""
+		if s := counts[0].Count.Source; s != "" {
+			by = " (" + s + ")"
+		}
+		put(a.err, "estimated%s: the model's vocabulary is not public or not here; the bounds hold for whole sessions\n", by)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/life"
 	"github.com/session-migrator/session-migrator/daemon/logfile"
 	"github.com/session-migrator/session-migrator/daemon/sdnotify"
 	"github.com/session-migrator/session-migrator/install/service"
@@ -121,33 +121,33 @@ func overlay(env config.Env, set []string) (config.Env, error) {
 	}, nil
 }
 
-// life tells systemd how the daemon is, if that wants to know.
-type life struct {
+// notifier tells systemd how the daemon is, if that wants to know.
+type notifier struct {
 	socket *sdnotify.Socket
 	log    *slog.Logger
 }
 
-func (a *app) life(log *slog.Logger) (life, error) {
+func (a *app) notifier(log *slog.Logger) (notifier, error) {
 	s, err := sdnotify.Open(a.env("NOTIFY_SOCKET"))
 	if err != nil {
-		return life{}, errors.Join(err, s.Close())
+		return notifier{}, errors.Join(err, s.Close())
 	}
-	return life{s, log}, nil
+	return notifier{s, log}, nil
 }
 
-func (l life) tell(what daemon.Life) {
+func (n notifier) tell(what life.State) {
 	var word string
 	switch what {
-	case daemon.LifeReady:
+	case life.Ready:
 		word = sdnotify.Ready
-	case daemon.LifeAlive:
+	case life.Alive:
 		word = sdnotify.Alive
-	case daemon.LifeStopping:
+	case life.Stopping:
 		word = sdnotify.Stopping
 	}
-	if err := l.socket.Tell(word); err != nil {
-		l.log.Debug("the service manager can't be told", "err", err)
+	if err := n.socket.Tell(word); err != nil {
+		n.log.Debug("the service manager can't be told", "err", err)
 	}
 }
 
-func (l life) close() { _ = l.socket.Close() }
+func (n notifier) close() { _ = n.socket.Close() }

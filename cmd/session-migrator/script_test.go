@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"sample": cmdSample, "exits": cmdExits, "json": cmdJSON, "until": cmdUntil, "append": cmdAppend, "equals": cmdEquals, "replace": cmdReplace, "fill": cmdFill,
-			"rewrite": cmdRewrite, "edit": cmdEdit, "previewed": cmdPreviewed, "embedder": cmdEmbedder, "summarizer": cmdSummarizer,
+			"rewrite": cmdRewrite, "edit": cmdEdit, "previewed": cmdPreviewed, "embedder": cmdEmbedder, "summarizer": cmdSummarizer, "counter": cmdCounter,
 		},
 	})
 }

@@ -7,6 +7,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,7 @@ type Config struct {
 	Handoff    Handoff
 	Embeddings Embeddings
 	Summaries  Summaries
+	Counting   Counting
 }
 
 // Handoff is when a session is said to be running out, and where.
@@ -74,6 +76,7 @@ type file struct {
 	Handoff    Handoff    `toml:"handoff"`
 	Embeddings Embeddings `toml:"embeddings"`
 	Summaries  Summaries  `toml:"summaries"`
+	Counting   Counting   `toml:"counting"`
 }
 
 // Flags are what the command line says; empty means not said.
@@ -133,8 +136,8 @@ func Load(fl Flags, env Env) (Config, error) {
 	c.Reserve, c.Comfort = f.Decide.Reserve, f.Decide.Comfort
 	c.Handoff = f.Handoff
 	c.Handoff.Bus = env("DBUS_SESSION_BUS_ADDRESS")
-	c.Embeddings, c.Summaries = f.Embeddings, f.Summaries
-	if err := errors.Join(c.Embeddings.resolve(env, user), c.Summaries.resolve(env, user)); err != nil {
+	c.Embeddings, c.Summaries, c.Counting = f.Embeddings, f.Summaries, f.Counting
+	if err := errors.Join(c.Embeddings.resolve(env, user), c.Summaries.resolve(env, user), c.Counting.resolve(env, user)); err != nil {
 		return c, err
 	}
 	c.MemoryDir, err = absolute(first(f.Memory.Dir, filepath.Join(c.Home, "memory")), user)
@@ -164,7 +167,7 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s, %s", c.File, unknown[0].String(), summaryKeys, embeddingKeys)
+		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s, %s, %s", c.File, unknown[0].String(), countingKeys, summaryKeys, embeddingKeys)
 	}
 	return f, nil
 }
@@ -205,6 +208,8 @@ func wrongIn(key string, v any) string {
 		return wrongTable(key, v, func(name string, v any) bool { _, ok := v.(bool); return ok || name != "notify" }, "true or false, without quotes")
 	case "summaries":
 		return wrongSummaries(key, v)
+	case "counting":
+		return wrongCounting(key, v)
 	case "embeddings":
 		return wrongEmbeddings(key, v)
 	case "models":
@@ -269,7 +274,7 @@ func (c *Config) validate() error {
 	if wrong := c.Embeddings.validate(); wrong != "" {
 		return fmt.Errorf("settings %s: %s", c.File, wrong)
 	}
-	if wrong := c.Summaries.validate(); wrong != "" {
+	if wrong := cmp.Or(c.Summaries.validate(), c.Counting.validate()); wrong != "" {
 		return fmt.Errorf("settings %s: %s", c.File, wrong)
 	}
 	for name, m := range c.Models {

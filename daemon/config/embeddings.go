@@ -73,10 +73,12 @@ func (e *Embeddings) resolve(env Env, user string) (err error) {
 	return err
 }
 
-// folders gives a list of folders with the user's own in place of "~".
+// folders gives the folders of a list as they are compared: as written, as what
+// ".." leads to depends on links, which whoever compares folders looks at. They
+// may be of another system or machine.
 func folders(list []string, user string) ([]string, error) {
-	list = slices.Clone(list)
-	for i, w := range list {
+	out := slices.Clone(list)
+	for i, w := range out {
 		w = strings.TrimSpace(w)
 		if w == "~" || strings.HasPrefix(w, "~/") || strings.HasPrefix(w, `~\`) {
 			if user == "" {
@@ -84,11 +86,9 @@ func folders(list []string, user string) ([]string, error) {
 			}
 			w = user + w[1:]
 		}
-		// As written: what ".." leads to depends on links, which whoever compares
-		// folders looks at. It may be a folder of another system or machine.
-		list[i] = w
+		out[i] = w
 	}
-	return list, nil
+	return out, nil
 }
 
 // validate gives what is wrong, in the file's words; empty: nothing.

@@ -66,6 +66,9 @@ type Model struct {
 	// Either may be empty.
 	Host   string `json:"host"`
 	Vendor string `json:"vendor,omitempty"`
+	// Family is of the models whose tokens are counted alike; empty if none is
+	// known.
+	Family string `json:"family,omitempty"`
 	// Window is the whole window, Input a separate limit on the input or 0,
 	// MaxOutput the longest answer or 0 if unknown.
 	Window    int `json:"window"`

@@ -12,6 +12,7 @@ import (
 // 99th percentile where they were measured, wider where they were not because
 // the vocabulary is not public.
 type counting struct {
+	family   string
 	vendor   string
 	encoding tokens.Encoding
 	exact    bool
@@ -98,21 +99,26 @@ func qwen248k() counting { return estimated("alibaba", formatChatML, 0.95, 1.05,
 func countingOf(canon string) counting {
 	if old, ok := claudeGeneration(canon); ok {
 		if old {
-			return estimated("anthropic", formatClaude, 1.16, 1.20, 1.30)
+			return estimated("anthropic", formatClaude, 1.16, 1.20, 1.30).of("claude-4-6")
 		}
-		return estimated("anthropic", formatClaude, 1.41, 1.52, 1.60)
+		return estimated("anthropic", formatClaude, 1.41, 1.52, 1.60).of("claude")
 	}
 	for _, f := range families {
 		if strings.HasPrefix(canon, f.start) {
-			return f.count
+			return f.count.of(f.start)
 		}
 	}
 	for _, f := range families {
 		if len(f.start) > 3 && strings.Contains(canon, "-"+f.start) {
-			return f.count
+			return f.count.of(f.start)
 		}
 	}
 	return estimated("", formatOther, 0.90, 1.10, 1.20)
+}
+
+func (c counting) of(family string) counting {
+	c.family = family
+	return c
 }
 
 // claudeGeneration tells the two vocabularies of Claude apart: up to 4.6, and

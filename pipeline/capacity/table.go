@@ -252,7 +252,7 @@ func (m *Model) count(canon string) {
 	m.Encoding, m.CountExact = f.encoding, f.exact
 	m.FactorLow, m.Factor, m.FactorHigh = f.ratio.Low, f.ratio.Typical, f.ratio.High
 	m.Framing = f.format.framing()
-	m.Vendor = orElse(m.Vendor, f.vendor)
+	m.Vendor, m.Family = orElse(m.Vendor, f.vendor), f.family
 }
 
 func setOnce(m map[coreKey]int, k coreKey, v int) {

@@ -18,6 +18,7 @@ type Kind uint8
 const (
 	Embedding Kind = iota + 1
 	Summary
+	Counting
 )
 
 // String is the name in the ledger's listing.
@@ -27,6 +28,8 @@ func (k Kind) String() string {
 		return "embedding"
 	case Summary:
 		return "summary"
+	case Counting:
+		return "counting"
 	}
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }

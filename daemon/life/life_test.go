@@ -1,4 +1,4 @@
-package daemon
+package life
 
 import (
 	"context"
@@ -14,38 +14,38 @@ import (
 func TestPulseIsTheDaemonsOwnWhileItServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var told []Life
-		take := func() []Life {
+		var told []State
+		take := func() []State {
 			mu.Lock()
 			defer mu.Unlock()
 			out := told
 			told = nil
 			return out
 		}
-		p := newPulse(func(l Life) {
+		p := New(func(l State) {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, l)
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { p.run(ctx) })
-		step := func(what string, want ...Life) {
+		wg.Go(func() { p.Run(ctx) })
+		step := func(what string, want ...State) {
 			t.Helper()
-			time.Sleep(2*lifeEvery + time.Second)
+			time.Sleep(2*every + time.Second)
 			synctest.Wait()
 			if got := take(); !slices.Equal(got, want) {
 				t.Errorf("%s: told %v, want %v", what, got, want)
 			}
 		}
-		step("at the start", LifeAlive, LifeAlive)
-		p.begin()
-		step("serving, and hanging", LifeReady)
-		p.beat()
-		step("serving", LifeAlive)
-		p.end()
-		step("waiting for the next try", LifeAlive, LifeAlive)
-		p.begin()
+		step("at the start", Alive, Alive)
+		p.Begin()
+		step("serving, and hanging", Ready)
+		p.Beat()
+		step("serving", Alive)
+		p.End()
+		step("waiting for the next try", Alive, Alive)
+		p.Begin()
 		step("serving again is no news")
 		cancel()
 		wg.Wait()
