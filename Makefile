@@ -11,7 +11,7 @@ WINDOWS_CC   := x86_64-w64-mingw32-gcc
 GO_MINOR     := 26
 GET_GO       := Install Go 1.$(GO_MINOR) or newer: https://go.dev/dl/ (Linux distributions may have an older one; macOS: brew install go; Windows: winget install GoLang.Go)
 
-.PHONY: help build run demo test vet lint fuzz differ ci-differ speed crash mutants faults reliability cross e2e systemd bench ci abroad docs release release-check picture clean check-tools
+.PHONY: help build run demo test vet lint fuzz differ ci-differ speed crash mutants faults reliability cross e2e systemd wine bench ci abroad docs release release-check picture clean check-tools
 .DEFAULT_GOAL := build
 
 help: ## this list
@@ -87,6 +87,9 @@ e2e: build ## real clients from npm, where it can be reached; a skip prints why
 
 systemd: check-tools ## the service in a container that boots: login, install, kill, upgrade, uninstall; needs root, a skip prints why
 	@./.ci/systemd
+
+wine: check-tools ## the Windows program under Wine: reads, answers an agent, is a service; a skip prints why
+	@./.ci/wine
 
 bench: ## benchmarks
 	@$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem ./...

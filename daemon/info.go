@@ -13,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/embedding"
 	"github.com/session-migrator/session-migrator/daemon/exe"
 	"github.com/session-migrator/session-migrator/daemon/summarizing"
+	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
 
 // Info is what a daemon says of itself.
@@ -70,12 +71,27 @@ func writeInfo(run string, i Info) error {
 	if err != nil {
 		return fmt.Errorf("write daemon info: %w", err)
 	}
-	tmp := filepath.Join(run, infoFile+".tmp")
-	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
-		_ = os.Remove(tmp) // on a full disk an empty one would stay
+	if err := replaceFile(run, infoFile, append(text, '\n')); err != nil {
 		return fmt.Errorf("write daemon info: %w", err)
 	}
-	return os.Rename(tmp, filepath.Join(run, infoFile))
+	return nil
+}
+
+// replaceFile replaces a file of the run folder as a whole, without a sync: what
+// it says ends with the daemon. Others read it at any time, and on Windows one
+// that is open for reading is replaced only by who asks again.
+func replaceFile(run, name string, text []byte) (err error) {
+	root, err := os.OpenRoot(run)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	tmp := name + ".tmp"
+	if err := root.WriteFile(tmp, text, 0o600); err != nil {
+		_ = root.Remove(tmp) // on a full disk an empty one would stay
+		return err
+	}
+	return atomicfile.Rename(root, tmp, name)
 }
 
 func forgetInfo(run string) error {

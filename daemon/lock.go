@@ -150,14 +150,9 @@ const (
 	roleCommand = "command"
 )
 
-// writeHolder replaces the file as a whole: others read it at any time.
+// writeHolder says that we hold the lock.
 func writeHolder(run, role string) error {
-	path := filepath.Join(run, pidFile)
-	if err := os.WriteFile(path+".tmp", fmt.Appendf(nil, "%d %s\n", os.Getpid(), role), 0o600); err != nil {
-		_ = os.Remove(path + ".tmp") // on a full disk an empty one would stay
-		return err
-	}
-	return os.Rename(path+".tmp", path)
+	return replaceFile(run, pidFile, fmt.Appendf(nil, "%d %s\n", os.Getpid(), role))
 }
 
 // holder gives who said last that it holds the lock.

@@ -179,7 +179,7 @@ func (s *serviceHost) keep(a *app) error {
 	vars := maps.Clone(s.config.Vars)
 	for _, set := range s.was.ArgAll("--env") {
 		name, value, _ := strings.Cut(set, "=")
-		if _, ok := vars[name]; !ok && name != "HOME" {
+		if _, ok := vars[name]; !ok && name != homeVar() {
 			vars[name] = value
 		}
 	}
@@ -257,6 +257,14 @@ func (a *app) places() service.Places {
 	return p
 }
 
+// homeVar is the variable that says where the user's folder is.
+func homeVar() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
+}
+
 // args is the daemon's command line: every place as it is now, absolute.
 func (s *serviceHost) args(a *app) []string {
 	c := s.config
@@ -271,7 +279,7 @@ func (s *serviceHost) args(a *app) []string {
 		out = append(out, "--log-level", a.flags.logLevel)
 	}
 	if c.User != "" {
-		out = append(out, "--env", "HOME="+c.User)
+		out = append(out, "--env", homeVar()+"="+c.User)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Vars)) {
 		out = append(out, "--env", name+"="+c.Vars[name])

@@ -135,7 +135,7 @@ func (s *serviceHost) seen(i daemon.Info) seenJSON {
 	}
 	out := seenJSON{Data: s.was.Arg("--home"), CodexHomes: list(s.was.ArgAll("--codex-home")), MemoryDir: s.config.MemoryDir}
 	if env, err := overlay(func(string) string { return "" }, s.was.ArgAll("--env")); err == nil {
-		out.Home = env("HOME")
+		out.Home = env(homeVar())
 	}
 	return out
 }

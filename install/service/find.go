@@ -61,7 +61,7 @@ func (i *Installed) run(argv []string) {
 
 func (h Host) fromWindows(ctx context.Context, run plan.Runner) (*Installed, error) {
 	h.Manager = Task
-	if out, err := run.Run(ctx, []string{"schtasks", "/Query", "/TN", h.taskName(), "/XML"}); err == nil {
+	if out, err := run.Run(ctx, []string{"schtasks", "/Query", "/TN", h.taskName(), "/XML"}); err == nil && out != "" {
 		program, args, ours, err := parseTask(fromUTF16(out))
 		if err != nil {
 			return nil, fmt.Errorf("read the task %s: %w", h.taskName(), err)

@@ -60,11 +60,17 @@ var errNotRunning = errors.New("it does not run")
 // whose end the daemon notices.
 func (r Runner) daemon(ctx context.Context, what string) error {
 	pid, err := r.Running()
-	if err != nil || pid == 0 {
-		return errors.Join(err, errNotRunning)
+	if err != nil {
+		return err
 	}
 	if what == serviceRuns {
+		if pid == 0 {
+			return errNotRunning
+		}
 		return nil
+	}
+	if pid == 0 {
+		return nil // ended already
 	}
 	if err := endProcess(pid); err != nil {
 		return fmt.Errorf("end process %d: %w", pid, err)
@@ -94,7 +100,8 @@ func Detect(ctx context.Context, run plan.Runner) (Manager, error) {
 	case "darwin-launchd":
 		return Launchd, nil
 	case "windows-service":
-		if _, err := run.Run(ctx, []string{"schtasks", "/Query", "/FO", "CSV"}); err != nil {
+		out, err := run.Run(ctx, []string{"schtasks", "/Query", "/FO", "CSV"})
+		if err != nil || out == "" { // every Windows has tasks; a stand-in says nothing
 			return RunKey, nil //nolint:nilerr // no scheduler: it starts without one
 		}
 		return Task, nil

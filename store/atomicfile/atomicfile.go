@@ -82,6 +82,11 @@ func Replace(root *os.Root, name string, data []byte, perm fs.FileMode, still fu
 	return syncDir(root, dir)
 }
 
+// Rename renames within root what is written already, over the file to if there
+// is one. Readers that hold that file for a moment don't keep it from being
+// replaced.
+func Rename(root *os.Root, from, to string) error { return rename(root, from, to) }
+
 // WriteIfChanged is Write, except that a regular file which already holds data
 // is left alone: its time of change stays, and nobody who watches it is woken.
 // Its mode is set right all the same.
