@@ -85,3 +85,24 @@ func TestAnswersSayThatTheProgramWasReplaced(t *testing.T) {
 		}
 	}
 }
+
+func TestStatusTellsOfADaemonOfAnotherVersion(t *testing.T) {
+	d := Deps{Version: "v1.3.0", Status: func(context.Context) (DaemonStatus, error) {
+		return DaemonStatus{Running: true, Version: "v1.2.0"}, nil
+	}}
+	note := func() string {
+		r, err := runMigratorStatus(t.Context(), newServer(d), call{})
+		var out statusAnswer
+		if err := errors.Join(err, json.Unmarshal(r.data, &out)); err != nil {
+			t.Fatal(err)
+		}
+		return out.Note
+	}
+	if n := note(); !strings.HasPrefix(n, "The daemon is of version v1.2.0, this server of v1.3.0.") || !strings.Contains(n, "service restart") {
+		t.Error(n)
+	}
+	d.Version = "v1.2.0"
+	if n := note(); n != "" {
+		t.Error(n)
+	}
+}

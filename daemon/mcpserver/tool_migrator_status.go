@@ -57,6 +57,9 @@ func runMigratorStatus(ctx context.Context, s *server, _ call) (result, error) {
 	out := statusAnswer{Daemon: "stopped", Version: s.deps.Version, Cache: "ready"}
 	if d.Running {
 		out.Daemon, out.PID, out.DaemonVersion, out.Since = "running", d.PID, d.Version, stamp(d.Since)
+		if d.Version != "" && d.Version != s.deps.Version {
+			out.Note = fmt.Sprintf("The daemon is of version %s, this server of %s. If the daemon is the older one: `session-migrator service restart`; if this server is: restart it or the agent.", d.Version, s.deps.Version)
+		}
 	} else {
 		out.Note = "The daemon is not running: `session-migrator run`. Answers stay right as long as little was added since it ran."
 	}
