@@ -14,7 +14,7 @@ import (
 const recountRest = time.Second
 
 // exact counts threads in the vocabularies that the user imported, beside what
-// is taken in: that counts with the program's own alone.
+// is taken in: that counts with the program's own alone. A nil one does nothing.
 type exact struct {
 	e    *engine
 	wake chan struct{} // one place
@@ -30,7 +30,7 @@ func newExact(e *engine) *exact {
 
 // changed tells that a thread has something new. It never waits.
 func (x *exact) changed(thread string) {
-	if !x.e.pipe.Recounts() {
+	if x == nil || !x.e.pipe.Recounts() {
 		return
 	}
 	x.mu.Lock()
@@ -42,6 +42,9 @@ func (x *exact) changed(thread string) {
 // look takes in what was imported or removed since it was last called. It never
 // waits for a count.
 func (x *exact) look(ctx context.Context) error {
+	if x == nil {
+		return nil
+	}
 	changed, err := x.e.pipe.Follow(ctx)
 	if changed {
 		x.everything()

@@ -108,6 +108,7 @@ var allowed = map[string][]string{
 // confined is which packages alone may use an outside module.
 var confined = map[string][]string{
 	"database/sql":                           {"store"},
+	"net/http":                               {"pipeline/embed", "pipeline/summary/chat", "pipeline/vendorcount", "pipeline/wire"},
 	"github.com/mattn/go-sqlite3":            {"store/sqlite"},
 	"modernc.org/sqlite":                     {"store/sqlite"},
 	"github.com/fsnotify/fsnotify":           {"watch"},

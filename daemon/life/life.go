@@ -14,8 +14,8 @@ type State uint8
 // What it tells.
 const (
 	Ready    State = iota + 1 // the data folder is ours, and changes are taken in
-	Alive                    // told again and again; a minute without it, and something hangs
-	Stopping                 // told to stop
+	Alive                     // told again and again; a minute without it, and something hangs
+	Stopping                  // told to stop
 )
 
 // String gives the name used in logs.

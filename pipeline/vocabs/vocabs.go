@@ -96,7 +96,7 @@ func (s *Shelf) Look() (changes int64, err error) {
 	first := s.seen == ""
 	s.seen = now
 	var bad []error
-	s.entries, err = nil, nil
+	s.entries = nil
 	for _, f := range files {
 		if filepath.Ext(f.Name()) != manifestExt {
 			continue
