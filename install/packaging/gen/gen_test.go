@@ -107,12 +107,13 @@ func TestLicencesAreKnownByTheirText(t *testing.T) {
 		mitText:                                 "MIT",
 		bsd:                                     "BSD-2-Clause",
 		bsd + "\n * Neither the name of Google": "BSD-3-Clause",
-		"Apache License\n   Version 2.0, January 2004\n" + mitText: "Apache-2.0 AND MIT",
-		"Licensed under the Apache License, Version 2.0":           "Apache-2.0",
-		"GNU GENERAL PUBLIC LICENSE":                               "",
-		"Mozilla Public License, version 2.0":                      "",
-		"all rights reserved":                                      "",
-		mitText + "\nGNU Lesser General Public License":            "",
+		"Apache License\n   Version 2.0, January 2004\n" + mitText:   "Apache-2.0 AND MIT",
+		"Licensed under the Apache License, Version 2.0":             "Apache-2.0",
+		"GNU GENERAL PUBLIC LICENSE":                                 "",
+		"Mozilla Public License, version 2.0":                        "",
+		"1. The origin of this software must not be\nmisrepresented": "Zlib",
+		"all rights reserved":                                        "",
+		mitText + "\nGNU Lesser General Public License":              "",
 	} {
 		if got, err := licenceOf(text); got != want || (err == nil) != (want != "") {
 			t.Errorf("%.40q: %q, %v; want %q", text, got, err, want)

@@ -33,13 +33,14 @@ func known() map[string]*regexp.Regexp {
 		"BSD-3-Clause": regexp.MustCompile(`Redistribution and use in source and binary forms[\s\S]*(Neither the names?|The names? of)`),
 		"BSD-2-Clause": regexp.MustCompile(`Redistribution and use in source and binary forms`),
 		"MPL-2.0":      regexp.MustCompile(`Mozilla Public License,? [Vv]ersion 2\.0`),
+		"Zlib":         regexp.MustCompile(`The origin of this software must not be misrepresented`),
 		"Unlicense":    regexp.MustCompile(`This is free and unencumbered software`),
 		"GPL":          regexp.MustCompile(`GNU (LESSER |AFFERO |Lesser )?(GENERAL|General) (PUBLIC|Public)`),
 	}
 }
 
 // mayBeIn is what programs under MIT may be given out with, its text added.
-var mayBeIn = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"}
+var mayBeIn = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense", "Zlib"}
 
 // licenceOf names the licences of a text; it refuses texts that it doesn't
 // know, and licences that ask for more than to be named.
