@@ -330,7 +330,7 @@ func TestModelJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"id":"hy3","surface":"api","host":"tencent-tokenhub","vendor":"tencent","window":256000,"input":192000,"max_output":128000,` +
+	want := `{"id":"hy3","surface":"api","host":"tencent-tokenhub","vendor":"tencent","family":"hy3","window":256000,"input":192000,"max_output":128000,` +
 		`"effective_percent":100,"encoding":"o200k_base","count_exact":false,"factor":1.07,"factor_high":1.15,"factor_low":1,` +
 		`"framing":{"fixed":11,"user":8,"assistant":8,"tool_call":14,"tool_result":14},` +
 		`"source":"table","date":"2026-10-28","basis":"models.dev, OpenRouter","matched_by":"exact","confidence":"medium"}`
