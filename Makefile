@@ -97,7 +97,7 @@ bench: ## benchmarks
 # What waits most goes beside what computes most; the crash test goes alone.
 ci: ## all that a change must pass
 	@$(MAKE) --no-print-directory -j2 --output-sync=target test lint
-	@$(MAKE) --no-print-directory fuzz ci-differ
+	@$(MAKE) --no-print-directory fuzz ci-differ speed
 	@$(MAKE) --no-print-directory -j2 --output-sync=target faults abroad
 	@$(MAKE) --no-print-directory crash
 

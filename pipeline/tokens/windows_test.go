@@ -20,7 +20,7 @@ func TestWindowsSplitAlike(t *testing.T) {
 	for _, enc := range engines {
 		c := counter(t, enc)
 		c.CountString("x") // takes the tables
-		for seed := range uint64(40_000) {
+		for seed := range uint64(10_000) {
 			r := rand.New(rand.NewPCG(seed, 6))
 			few := alphabet
 			if r.IntN(2) == 0 {
