@@ -42,10 +42,16 @@ const titleUnits = 120
 
 // checked gives d as it may be kept: each text plain, turns and paths those of
 // the session, rules those that the person did set. Items of which nothing is
-// left are dropped.
+// left are dropped, and so is what the prompt's example says: it is of no session.
 func checked(d Doc, k *known) Doc {
 	d = d.clone()
-	text := func(s string) string { return plain(k.paths(plain(s))) }
+	sample := sampled()
+	text := func(s string) string {
+		if sample[letters(s)] {
+			return ""
+		}
+		return plain(k.paths(plain(s)))
+	}
 	d.Title, d.Goal = cutUnits(text(d.Title), titleUnits), text(d.Goal)
 	for i := range d.Topics {
 		d.Topics[i].Turns = k.span(d.Topics[i].Turns)
@@ -74,6 +80,28 @@ func checked(d Doc, k *known) Doc {
 		l.keep(ok)
 	}
 	return d
+}
+
+// sampled are the texts of the prompt's example by their letters, but for its
+// rules: those are held against what the person said. What is shorter than three
+// words may well be said of a session, too.
+func sampled() map[string]bool {
+	d, _, err := decode(example)
+	if err != nil {
+		panic("bug: the example can't be read: " + err.Error())
+	}
+	d.Constraints = nil
+	out := map[string]bool{letters(d.Title): true, letters(d.Goal): true}
+	for _, l := range d.lists() {
+		for _, p := range l.parts {
+			for _, t := range p.texts {
+				if len(strings.Fields(*t)) > 2 {
+					out[letters(*t)] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // cleaned gives d with each text plain.

@@ -204,9 +204,10 @@ func object(text string) ([]byte, error) {
 // thought ends what a model thought aloud.
 const thought = "</think>"
 
-// within finds the longest JSON object in a text.
+// within finds the longest JSON object in a text that isn't an example of ours.
 func within(text string) ([]byte, error) {
 	var best string
+	text = strings.NewReplacer(example, "", headingExample, "").Replace(text)
 	open := false
 	for from, n := 0, 0; n < candidates; n++ {
 		i := strings.IndexByte(text[from:], '{')

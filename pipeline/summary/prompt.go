@@ -43,7 +43,13 @@ Answer with one JSON object and nothing else. Its fields:
 
 "turn" is the number N of the line "[tN]" that shows it. Never invent a turn, a path, a name or a result; leave out what the session doesn't show. A claim of an agent is not yet a fact: say so, if nothing shows it. Leave secrets out. Leave lists empty rather than fill them. Short sentences, no markdown, no code blocks. Identifiers, paths and commands stay as they are written.
 
-An example of the form: {"empty":false,"title":"Move the importer to streams","state":"in_progress","goal":"Import files of 2 GB without running out of memory.","decisions":[{"what":"Read in blocks of 1 MB","why":"whole files ran out of memory","turn":3}],"constraints":[{"quote":"don't touch the CLI","turn":1}],"learned":[{"fact":"The old parser needs the whole file","evidence":"stack trace of the crash","turn":2}],"failed":[{"tried":"a larger heap","result":"still killed at 2 GB","instead":"streams","turn":2}],"open":[{"item":"the progress bar is not adapted","turn":4}],"next":[{"step":"run the import test with the large file","turn":4}],"topics":[{"name":"finding the cause","turns":"t1-t2","text":"The crash came from reading whole files."}]}`
+An example of the form: ` + example
+
+// The examples that models are shown. Some say them again: see sample.
+const (
+	example        = `{"empty":false,"title":"Move the importer to streams","state":"in_progress","goal":"Import files of 2 GB without running out of memory.","decisions":[{"what":"Read in blocks of 1 MB","why":"whole files ran out of memory","turn":3}],"constraints":[{"quote":"don't touch the CLI","turn":1}],"learned":[{"fact":"The old parser needs the whole file","evidence":"stack trace of the crash","turn":2}],"failed":[{"tried":"a larger heap","result":"still killed at 2 GB","instead":"streams","turn":2}],"open":[{"item":"the progress bar is not adapted","turn":4}],"next":[{"step":"run the import test with the large file","turn":4}],"topics":[{"name":"finding the cause","turns":"t1-t2","text":"The crash came from reading whole files."}]}`
+	headingExample = `{"title":"Move the importer to streams","state":"in_progress","goal":"Import files of 2 GB without running out of memory.","closed":[1,4]}`
+)
 
 // headingText tells the model how parts become one.
 const headingText = `You write the heading of notes that were taken of the parts of one long session between a person and a coding agent, so that another agent can take it over.
@@ -56,7 +62,7 @@ Answer with one JSON object and nothing else. Its fields:
 - "goal": what the person wants in the end, one or two sentences
 - "closed": [numbers] of the items under "open" that later notes show to be done or dropped
 
-Invent nothing. No markdown. An example of the form: {"title":"Move the importer to streams","state":"in_progress","goal":"Import files of 2 GB without running out of memory.","closed":[1,4]}`
+Invent nothing. No markdown. An example of the form: ` + headingExample
 
 // schema is that of a Doc, in the manner that strict modes ask for: every field
 // required, none besides.

@@ -148,24 +148,41 @@ func TestTheFrameIsRandom(t *testing.T) {
 	}
 }
 
+// Models that repeat what they were told before they answer are not held to it.
+func TestTheExampleIsNoAnswer(t *testing.T) {
+	short := `{"title":"Read in blocks","state":"done","goal":"Import without running out of memory"}`
+	s := play(t, false, func(a asked) (int, string) { return 200, reply(a.Messages[0].Content+"\n\n"+short, "stop") })
+	if got, err := s.run(t, plan(t, Input{Messages: small}, big)); err != nil || got.Doc.Title != "Read in blocks" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	mixed := `{"title":"Read in blocks","state":"done","goal":"Import files of 2 GB without running out of memory.","open":[{"item":"The progress bar is not adapted","turn":1},{"item":"write the tests","turn":1}]}`
+	s = play(t, false, says(mixed))
+	got, err := s.run(t, plan(t, Input{Messages: small}, big))
+	if err != nil || got.Doc.Goal != "" || len(got.Doc.Open) != 1 || got.Doc.Open[0].Item != "write the tests" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // What can't be used is asked for once more, with what is wrong.
 func TestOneRepair(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bad  move
 		says string // in the request for another one
 	}{
-		"prose":         {says("Sure! Here is what happened: all went well."), "no JSON object"},
-		"observation":   {says("<observation>not a summary</observation>"), "no JSON object"},
-		"ends early":    {says(`{"title":"a","goal":`), "doesn't end"},
-		"unknown field": {says(`{"title":"a","goal":"b","mood":"good"}`), `unknown field "mood"`},
-		"wrong type":    {says(`{"title":["a"],"goal":"b"}`), "cannot unmarshal"},
-		"no title":      {says(`{"goal":"b"}`), `"title" is missing`},
-		"only a title":  {says(`{"title":"b"}`), "nothing but a title"},
-		"empty object":  {says(`{}`), `"title" is missing`},
-		"bad state":     {says(`{"title":"a","goal":"b","state":"superb"}`), "unknown state"},
-		"too long":      {says(`{"title":"a","goal":"` + strings.Repeat("x", 3000) + `"}`), "more than 2000"},
-		"cut off":       {func(asked) (int, string) { return 200, reply(notes[:100], "length") }, "half as much"},
-		"invented":      {says(`{"title":"a","goal":"","constraints":[{"quote":"always push to main","turn":1}]}`), "of this session"},
+		"prose":              {says("Sure! Here is what happened: all went well."), "no JSON object"},
+		"observation":        {says("<observation>not a summary</observation>"), "no JSON object"},
+		"ends early":         {says(`{"title":"a","goal":`), "doesn't end"},
+		"unknown field":      {says(`{"title":"a","goal":"b","mood":"good"}`), `unknown field "mood"`},
+		"wrong type":         {says(`{"title":["a"],"goal":"b"}`), "cannot unmarshal"},
+		"no title":           {says(`{"goal":"b"}`), `"title" is missing`},
+		"only a title":       {says(`{"title":"b"}`), "nothing but a title"},
+		"empty object":       {says(`{}`), `"title" is missing`},
+		"bad state":          {says(`{"title":"a","goal":"b","state":"superb"}`), "unknown state"},
+		"too long":           {says(`{"title":"a","goal":"` + strings.Repeat("x", 3000) + `"}`), "more than 2000"},
+		"cut off":            {func(asked) (int, string) { return 200, reply(notes[:100], "length") }, "half as much"},
+		"invented":           {says(`{"title":"a","goal":"","constraints":[{"quote":"always push to main","turn":1}]}`), "of this session"},
+		"repeats the prompt": {func(a asked) (int, string) { return 200, reply(a.Messages[0].Content+"\n"+a.text(), "stop") }, "no JSON object"},
+		"the example":        {says(strings.Replace(example, "{", "{ ", 1)), "of this session"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := play(t, false, tt.bad, says(notes))
