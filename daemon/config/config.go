@@ -167,7 +167,11 @@ func (c *Config) read(flag, user string) (f file, err error) {
 		return f, fmt.Errorf("read settings %s: %s", c.File, modelsTable)
 	}
 	if unknown := m.Undecoded(); len(unknown) > 0 {
-		return f, fmt.Errorf("read settings %s: unknown key %q; known are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s, %s, %s", c.File, unknown[0].String(), countingKeys, summaryKeys, embeddingKeys)
+		more := ""
+		if name := unknown[0][len(unknown[0])-1]; name == "api_key" || name == "key" {
+			more = keysElsewhere + "; "
+		}
+		return f, fmt.Errorf("read settings %s: unknown key %q; %sknown are codex_homes, targets, models.NAME.{context,input,output}, memory.dir, decide.{reserve,comfort}, handoff.{threshold,notify}, %s, %s, %s", c.File, unknown[0].String(), more, countingKeys, summaryKeys, embeddingKeys)
 	}
 	return f, nil
 }

@@ -58,6 +58,11 @@ func (c *Counting) validate() string {
 	if negative(c.MaxCallsPerDay) || negative(c.MaxTokensPerDay) {
 		return "counting.max_calls_per_day and counting.max_tokens_per_day are numbers from 0 on; 0 is none at all, and left out they are the default"
 	}
+	for _, v := range slices.Sorted(maps.Keys(c.APIKeyEnv)) {
+		if wrong := wrongVariable("counting.api_key_env."+v, c.APIKeyEnv[v]); wrong != "" {
+			return wrong
+		}
+	}
 	for _, w := range c.DenyWorkspaces {
 		if wrong := wrongFolder("counting.deny_workspaces", w); wrong != "" {
 			return wrong

@@ -47,15 +47,16 @@ func TestCountingKeys(t *testing.T) {
 
 func TestWrongCounting(t *testing.T) {
 	for text, want := range map[string]string{
-		`counting = 1`:                               "write [counting]",
-		"[counting]\nvendors = \"anthropic\"":        "a list of texts",
-		"[counting]\nvendors = [\"acme\"]":           `names the vendor "acme"`,
-		"[counting]\napi_key_env = { acme = \"X\" }": `names the vendor "acme"`,
-		"[counting]\nbase_url = { xai = 1 }":         "counting.base_url.xai is of a wrong type",
-		"[counting]\nmax_calls_per_day = -1":         "numbers from 0 on",
-		"[counting]\nmax_calls_per_day = \"9\"":      "counting.max_calls_per_day is of a wrong type",
-		"[counting]\ndeny_workspaces = [\"work/*\"]": "counting.deny_workspaces",
-		"[counting]\nkey = \"sk\"":                   "unknown key",
+		`counting = 1`:                                    "write [counting]",
+		"[counting]\nvendors = \"anthropic\"":             "a list of texts",
+		"[counting]\nvendors = [\"acme\"]":                `names the vendor "acme"`,
+		"[counting]\napi_key_env = { acme = \"X\" }":      `names the vendor "acme"`,
+		"[counting]\nbase_url = { xai = 1 }":              "counting.base_url.xai is of a wrong type",
+		"[counting]\nmax_calls_per_day = -1":              "numbers from 0 on",
+		"[counting]\nmax_calls_per_day = \"9\"":           "counting.max_calls_per_day is of a wrong type",
+		"[counting]\ndeny_workspaces = [\"work/*\"]":      "counting.deny_workspaces",
+		"[counting]\napi_key_env = { xai = \"xai-abc\" }": "counting.api_key_env.xai is no name of an environment variable",
+		"[counting]\nkey = \"sk\"":                        "unknown key",
 	} {
 		if _, err := counting(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

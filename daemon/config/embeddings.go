@@ -121,6 +121,9 @@ func (e *Embeddings) validate() string {
 	if wrong := wrongURL("embeddings.base_url", "/embeddings", "embeddings.api_key_env", e.BaseURL); wrong != "" {
 		return wrong
 	}
+	if wrong := wrongVariable("embeddings.api_key_env", e.APIKeyEnv); wrong != "" {
+		return wrong
+	}
 	for _, w := range e.DenyWorkspaces {
 		if wrong := wrongFolder("embeddings.deny_workspaces", w); wrong != "" {
 			return wrong

@@ -95,6 +95,7 @@ func TestWrongEmbeddingsSayWhatToGive(t *testing.T) {
 		"provider = \"ollama\"\nbase_url = \"http://u:pw@h/v1\"":       `embeddings.base_url of h has more than a host and a path`,
 		"provider = \"ollama\"\nbase_url = \"x://u:pw@h/v1\"":          `embeddings.base_url is "[hidden]"`,
 		"provider = \"ollama\"\nbase_url = \"http://h/v1/embeddings\"": `embeddings.base_url ends with /embeddings`,
+		"provider = \"openai\"\napi_key_env = \"sk-abc\"":              "embeddings.api_key_env is no name of an environment variable",
 		"provider = \"ollama\"\napi_key = \"sk\"":                      `unknown key "embeddings.api_key"`,
 	} {
 		if _, err := loadText(t, "[embeddings]\n"+text+"\n", map[string]string{}); err == nil || !strings.Contains(err.Error(), want) {

@@ -139,6 +139,9 @@ func (s *Summaries) validate() string {
 	if wrong := wrongURL("summaries.endpoint", "/chat/completions", "summaries.api_key_env", s.Endpoint); wrong != "" {
 		return wrong
 	}
+	if wrong := wrongVariable("summaries.api_key_env", s.APIKeyEnv); wrong != "" {
+		return wrong
+	}
 	for _, w := range s.DenyWorkspaces {
 		if wrong := wrongFolder("summaries.deny_workspaces", w); wrong != "" {
 			return wrong

@@ -74,7 +74,8 @@ func TestWrongSummariesSayWhatToGive(t *testing.T) {
 		"model = \"m\"\nendpoint = \"127.0.0.1:1\"":        `summaries.endpoint is "127.0.0.1:1"; give an address such as`,
 		"model = \"m\"\nendpoint = \"http://u:pw@h/v1\"":   "and give a key by summaries.api_key_env",
 		"model = \"m\"\nendpoint = \"http://h/v1/chat/completions\"": "summaries.endpoint ends with /chat/completions",
-		"api_key = \"sk\"": `unknown key "summaries.api_key"; known are`,
+		"api_key = \"sk\"": `unknown key "summaries.api_key"; keys are never in this file: set it in the environment, and name the variable as api_key_env; known are`,
+		"provider = \"openai\"\napi_key_env = \"sk-proj-abc\"": "summaries.api_key_env is no name of an environment variable; keys are never in this file",
 	} {
 		_, err := loadText(t, "[summaries]\n"+text+"\n", map[string]string{})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml") {
