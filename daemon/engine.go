@@ -214,7 +214,7 @@ func PipelineOptions(c config.Config) pipeline.Options {
 		Decide:  decide.Options{Reserve: c.Reserve, Comfort: c.Comfort},
 		Suspect: func(threadID string) { askScrub(c, threadID) },
 
-		Summarized: c.Summaries.On(), TargetChars: c.Summaries.TargetChars,
+		Summarized: c.Summaries.On(), Unsummarized: summarizing.Unasked(c), TargetChars: c.Summaries.TargetChars,
 	}
 	// One that can't be read counts for nothing; "tokens import" names it.
 	o.Vocabularies, _ = vocabs.Open(c.Vocabularies())

@@ -42,6 +42,9 @@ type Options struct {
 	// Summarized says that a model is to write summaries, so that a document
 	// without one says why.
 	Summarized bool
+	// Unsummarized says in a few words why a model is never to write one of this
+	// thread as it stands; empty: one may be. May be nil.
+	Unsummarized func(ctx context.Context, db *store.DB, v View) (why string, err error)
 	// TargetChars bounds documents whose size nobody says, in UTF-16 units; 0:
 	// the usual size.
 	TargetChars int

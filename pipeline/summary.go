@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -179,6 +180,8 @@ func (p *Pipeline) summaryOf(ctx context.Context, v View) (out *memory.Summary, 
 	return out, "", nil
 }
 
+const notYet = "not made yet"
+
 // whyNone says in a few words why a thread has no summary.
 func (p *Pipeline) whyNone(ctx context.Context, v View, passed bool) (string, error) {
 	if !p.opt.Summarized {
@@ -192,8 +195,11 @@ func (p *Pipeline) whyNone(ctx context.Context, v View, passed bool) (string, er
 		return t.Reason, nil
 	case passed:
 		return "what it was about has changed", nil
+	case p.opt.Unsummarized == nil:
+		return notYet, nil
 	}
-	return "not made yet", nil
+	why, err := p.opt.Unsummarized(ctx, p.db, v)
+	return cmp.Or(why, notYet), err
 }
 
 // inParts reads what a model wrote.

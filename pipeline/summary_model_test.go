@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -136,10 +137,15 @@ func TestWhyThereIsNoSummary(t *testing.T) {
 	w.User("Fix the upload").Assistant("Fixed it.").End()
 	v := w.view()
 	var err error
-	if w.b.pipe, err = pipeline.New(t.Context(), w.b.db, pipeline.Options{Summarized: true, TargetChars: 2600}); err != nil {
+	why := "it is short"
+	unsummarized := func(context.Context, *store.DB, pipeline.View) (string, error) { return why, nil }
+	if w.b.pipe, err = pipeline.New(t.Context(), w.b.db, pipeline.Options{Summarized: true, Unsummarized: unsummarized, TargetChars: 2600}); err != nil {
 		t.Fatal(err)
 	}
+	w.has("never one", `summary: "none (it is short)"`)
+	why = ""
 	w.has("new", `summary: "none (not made yet)"`)
+	why = "it is short"
 	if n := len(w.doc()); n > 2700 {
 		t.Errorf("%d bytes with a target of 2,600 units", n)
 	}

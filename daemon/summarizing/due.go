@@ -1,9 +1,13 @@
 package summarizing
 
 import (
+	"context"
 	"time"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/daemon/deny"
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/store"
 )
 
 // triesMost is how often the same messages are sent in vain: then the thread is
@@ -66,6 +70,24 @@ func due(a about, r rules) (verdict, time.Duration) {
 		return verdictLater, wait - a.since
 	}
 	return verdictNow, 0
+}
+
+// Unasked says, for documents, why the settings never have a summary made of a
+// thread as it stands; "" where they do.
+func Unasked(c config.Config) func(context.Context, *store.DB, pipeline.View) (why string, err error) {
+	r, folders := rulesOf(c.Summaries), deny.New(c.Summaries.DenyWorkspaces)
+	return func(ctx context.Context, db *store.DB, v pipeline.View) (string, error) {
+		denied, err := folders.Lineage(ctx, db, v.Thread)
+		switch {
+		case err != nil:
+			return "", err
+		case denied:
+			return "nothing of its folder may be sent", nil
+		case said(v.Messages) <= r.chars && v.Thread.Turns < r.turns:
+			return "too short for one", nil
+		}
+		return "", nil
+	}
 }
 
 // pause is how long a thread is left alone after an attempt: longer each time

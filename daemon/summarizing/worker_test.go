@@ -88,6 +88,16 @@ func TestWhatIsNotSent(t *testing.T) {
 	if len(p.to.asked) != 1 || p.to.asked[0].thread != long {
 		t.Errorf("%+v", p.to.asked)
 	}
+	// The documents say so from the start.
+	for id, want := range map[string]string{denied: "nothing of its folder may be sent", short: "too short for one", long: ""} {
+		v, err := p.pipe.View(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why, err := Unasked(p.cfg)(t.Context(), p.db, v); why != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", id, why, err, want)
+		}
+	}
 	if _, err := w.Now(t.Context(), denied, Wish{}); !errors.Is(err, ErrDenied) || len(p.to.asked) != 1 {
 		t.Errorf("asked for: %v", err)
 	}
