@@ -257,9 +257,9 @@ func looseSeparator(s string, start, i int, kind Kind) (sepAt, bool) {
 		}
 		return sepAt{}, false
 	}
-	line := s[max(0, start-200):start]
-	line = line[strings.LastIndexByte(line, '\n')+1:]
-	if strings.Contains(line, "login ") { // .netrc
+	above := s[max(0, start-200):start]
+	line := above[strings.LastIndexByte(above, '\n')+1:]
+	if strings.Contains(line, "login ") || strings.TrimSpace(line) == "" && netrcGoesOn(above) && aloneOnLine(s[v:]) { // .netrc
 		return sepAt{char: '=', tight: true, value: v}, true
 	}
 	return sepAt{}, false

@@ -155,3 +155,27 @@ func labelled(s string, i int) (Finding, bool) {
 	}
 	return Finding{}, false
 }
+
+// netrcGoesOn tells whether what stands above ends like an entry of a .netrc over
+// several lines.
+func netrcGoesOn(above string) bool {
+	words := strings.Fields(above)
+	n := len(words)
+	if n < 2 {
+		return n == 1 && words[0] == "default"
+	}
+	switch words[n-2] {
+	case "machine", "login", "user", "account":
+		return true
+	}
+	return words[n-1] == "default"
+}
+
+// aloneOnLine tells whether one word is all that is left of the line.
+func aloneOnLine(s string) bool {
+	line := s[:min(len(s), maxValue)]
+	if i := strings.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	return !strings.ContainsAny(strings.TrimSpace(line), " \t")
+}

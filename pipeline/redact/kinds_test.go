@@ -77,6 +77,8 @@ var lookalikes = []string{
 	"secret_key_rotation, secret_name: db, secret_id_accessor",
 	"the password field is required; the token is expired; the secret is out",
 	"name=\"password\" type=\"password\"",
+	"Login\npassword field2 is empty",
+	"the machine stopped\npassword reset2fa was asked for",
 	"log in with the password 'from the vault' please",
 	"https://0af7651916cd43dd8448eb211c80319c.example.test/a@b",
 	"https://docs.test/a?x=%22password%22%3A%22%22",
