@@ -336,8 +336,7 @@ func (w *Worker) one(ctx context.Context, v pipeline.View, wish Wish) (r Result,
 	w.say(func(i *Info) { i.Window = window })
 	p, _, err := planned(ctx, w.opt.Pipe, w.who, v, w.opt.Config.Summaries, wish, window, output)
 	if errors.Is(err, llm.ErrNothing) {
-		r.Same = true
-		return r, nil
+		return w.same(ctx, v, r)
 	}
 	if err != nil {
 		return r, err
@@ -348,8 +347,7 @@ func (w *Worker) one(ctx context.Context, v pipeline.View, wish Wish) (r Result,
 		return r, err
 	}
 	if err == nil && was.Made != nil && was.Made.Key == keyOf(p) && was.Made.Basis == v.Basis(was.Through) {
-		r.Same, r.Through, r.Updates = true, was.Through, was.Made.Updates
-		return r, nil
+		return w.same(ctx, v, r)
 	}
 	last, err := w.try(ctx, id)
 	if err != nil {
@@ -383,4 +381,29 @@ func (w *Worker) one(ctx context.Context, v pipeline.View, wish Wish) (r Result,
 	w.opt.Log.Info("a summary was made", "thread", id, "through", prior.Through, "took", w.now().Sub(r.at))
 	w.opt.Renew(id)
 	return r, err
+}
+
+// same fills r in for a thread of which there is nothing new: with how far the
+// summary goes that goes furthest, a model's or an agent's.
+func (w *Worker) same(ctx context.Context, v pipeline.View, r Result) (Result, error) {
+	r.Same = true
+	all, err := w.opt.DB.Summaries(ctx, v.Thread.ID)
+	if err != nil {
+		return r, err
+	}
+	for _, s := range all {
+		if s.Through < r.Through {
+			continue
+		}
+		r.Through, r.Updates = s.Through, 0
+		if s.Made != nil {
+			r.Updates = s.Made.Updates
+		}
+	}
+	for i := range v.Messages {
+		if m := &v.Messages[i]; m.Position <= r.Through {
+			r.Turns = max(r.Turns, m.ThreadTurn)
+		}
+	}
+	return r, nil
 }

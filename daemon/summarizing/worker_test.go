@@ -105,7 +105,7 @@ func TestWhatIsNotSent(t *testing.T) {
 	if r, err := w.Now(t.Context(), short, Wish{}); err != nil || r.Requests != 1 || r.Turns != 0 || r.Same {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := w.Now(t.Context(), short, Wish{}); err != nil || !r.Same || r.Requests != 0 {
+	if r, err := w.Now(t.Context(), short, Wish{}); err != nil || !r.Same || r.Requests != 0 || r.Through != p.ids[short] || r.Turns != 2 {
 		t.Errorf("again: %+v, %v", r, err)
 	}
 }
