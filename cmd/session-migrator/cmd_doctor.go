@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/session-migrator/session-migrator/daemon/config"
+	"github.com/session-migrator/session-migrator/pipeline/calibration"
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -160,6 +164,7 @@ func (d *doctor) all(ctx context.Context) {
 	d.sinks(c, info)
 	d.backups(c)
 	d.vocabularies()
+	d.calibrations(c)
 	d.clients(c)
 }
 
@@ -176,5 +181,14 @@ func (d *doctor) vocabularies() {
 		if err := shelf.Check(e.Name); err != nil {
 			d.broken("vocabularies", again, "%s are estimated, not counted: %v", strings.Join(e.Models, ", "), err)
 		}
+	}
+}
+
+// calibrations looks at what vendors counted: a file that can't be read is no
+// error elsewhere, either.
+func (d *doctor) calibrations(c config.Config) {
+	if _, err := calibration.Open(c.Home); err != nil {
+		d.broken("calibrations", "delete "+filepath.Join(c.Home, calibration.Name)+", and give session-migrator tokens calibrate again",
+			"what vendors counted is not used: %v", err)
 	}
 }

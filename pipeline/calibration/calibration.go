@@ -146,6 +146,9 @@ func (b *Book) Look() (changes int64, err error) {
 	return b.changes, err
 }
 
+// errTorn means that a file is not what was written: nothing in it counts.
+var errTorn = errors.New("the file is damaged")
+
 func read(path string) ([]Entry, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,11 +157,11 @@ func read(path string) ([]Entry, error) {
 	var f struct {
 		Calibrations []Entry `json:"calibrations"`
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &f)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
+	}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("read calibrations: %w: %w", errTorn, err)
 	}
 	return slices.DeleteFunc(f.Calibrations, func(e Entry) bool { return !e.valid() }), nil
 }
@@ -183,7 +186,8 @@ func (b *Book) For(family string) (Entry, bool) {
 	return all[i], true
 }
 
-// Save puts a family's factors into a data folder, in the place of older ones.
+// Save puts a family's factors into a data folder, in the place of older ones. A
+// damaged file, which counts for nothing, is written anew.
 func Save(home string, e Entry) error {
 	if !e.valid() {
 		return fmt.Errorf("keep a calibration: %w", ErrStrange)
@@ -194,7 +198,7 @@ func Save(home string, e Entry) error {
 	}
 	defer func() { _ = root.Close() }() // a folder: nothing is written through it
 	all, err := read(filepath.Join(home, Name))
-	if err != nil {
+	if err != nil && !errors.Is(err, errTorn) {
 		return err
 	}
 	all = append(slices.DeleteFunc(all, func(o Entry) bool { return o.Family == e.Family }), e)

@@ -70,6 +70,16 @@ func TestBookFollowsItsFile(t *testing.T) {
 	if n, err := b.Look(); n != 2 || err != nil || len(b.Entries()) != 0 {
 		t.Errorf("impossible factors: %d, %v, %+v", n, err, b.Entries())
 	}
+	if err := os.WriteFile(filepath.Join(home, calibration.Name), []byte(`{"calibrations":[{"fam`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Look(); err == nil || len(b.Entries()) != 0 {
+		t.Errorf("a torn file: %v, %+v", err, b.Entries())
+	}
+	save("c", 1200) // what was asked for, and paid, isn't lost to it
+	if _, err := b.Look(); err != nil || len(b.Entries()) != 1 {
+		t.Errorf("written anew: %v, %+v", err, b.Entries())
+	}
 	var none *calibration.Book
 	if _, ok := none.For("a"); ok {
 		t.Error("no book has factors")
