@@ -348,7 +348,7 @@ func (w *connectWork) words(rows []connectedIs, res connect.Result) (out []strin
 
 func planText(p plan.Plan) string {
 	var b strings.Builder
-	_ = p.Print(&b, plan.PrintOptions{Mask: func(line string) string { return clean(shown(line), false) }}) // a builder takes all
+	_ = p.Print(&b, plan.PrintOptions{Mask: masked, Private: true}) // a builder takes all
 	return b.String()
 }
 

@@ -88,7 +88,7 @@ func printSteps(b *bytes.Buffer, parts []part) {
 			continue
 		}
 		fmt.Fprintf(b, "\nEvery change for %s:\n", p.name)
-		_ = p.steps.Print(b, plan.PrintOptions{Mask: masked}) // a buffer takes all
+		_ = p.steps.Print(b, plan.PrintOptions{Mask: masked, Private: true}) // a buffer takes all
 	}
 }
 

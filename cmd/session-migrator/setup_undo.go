@@ -117,7 +117,7 @@ func (s *setup) printUndo(out undoJSON, all []taken) error {
 		}
 		some = true
 		fmt.Fprintf(&b, "To be taken back of %s:\n", t.name)
-		_ = t.plan.Print(&b, plan.PrintOptions{Mask: masked}) // a buffer takes all
+		_ = t.plan.Print(&b, plan.PrintOptions{Mask: masked, Private: true}) // a buffer takes all
 	}
 	if !some {
 		b.WriteString("nothing to take back: setup did nothing here that is still there\n")

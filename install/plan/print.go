@@ -16,6 +16,9 @@ type PrintOptions struct {
 	// Mask takes secrets out of each line of a file, and what would steer a
 	// terminal; nil: nothing is.
 	Mask func(line string) string
+	// Private hides the values that files held before: they are of other
+	// programs, and may be keys in any form. What is added is shown.
+	Private bool
 }
 
 // String is the plan as people see it.
@@ -74,7 +77,11 @@ func (f *File) print(b *bytes.Buffer, n int, why string, o PrintOptions) {
 	if f.After == nil {
 		return
 	}
-	for _, line := range f.diff() {
+	diff := f.diff()
+	if o.Private && f.Before != nil && len(diff) > 0 && strings.ContainsRune(" +-", rune(diff[0][0])) {
+		diff = private(diff, f.Backup != "")
+	}
+	for _, line := range diff {
 		fmt.Fprintf(b, "      %s\n", o.Mask(line))
 	}
 }
