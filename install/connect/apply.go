@@ -78,7 +78,7 @@ func (c *Connector) step(cl client, st Status, o Options) ([]plan.Step, error) {
 			if len(st.Command) > 0 {
 				what = plan.Quote(st.Command)
 			}
-			return nil, &Error{cl.name, fmt.Errorf("%w: %s, in %s", ErrForeign, what, st.File), "--force puts ours in its place; or give that entry another name"}
+			return nil, &Error{cl.name, fmt.Errorf("%w: %s, in %s", ErrForeign, what, st.File), "session-migrator connect " + cl.name + " --force puts ours in its place; or give that entry another name"}
 		}
 	case Absent:
 		for _, key := range st.Doubles { // not those of single projects

@@ -74,7 +74,7 @@ type Status struct {
 	Found         []string // what shows that it is here; empty: it isn't
 	File          string
 	State         State
-	Command       []string // the entry's, with its arguments
+	Command       []string // the entry's, with its arguments if it is ours
 	Off           string   // what switches the entry off; empty: nothing does
 	Doubles       []string // keys of further entries that start us
 	Changed       bool     // we did, as a receipt says
@@ -171,11 +171,29 @@ func (c *Connector) Look(name string) ([]Status, error) {
 		}
 		st := Status{Client: cl.name, Title: cl.title, Found: found, File: file}
 		c.read(cl, &st)
+		if st.State == Foreign && wrote(rec, cl, st) {
+			st.State, st.Command = Stale, commandOf(st.entry)
+		}
 		st.Changed = slices.ContainsFunc(rec.Steps, func(d plan.Done) bool { return d.File != nil && d.File.Path == st.File })
 		st.Lost = st.Changed && st.State == Absent
 		out = append(out, st)
 	}
 	return out, nil
+}
+
+// wrote tells whether the entry of a file is one that we wrote, by a receipt: this
+// program may have had another name then.
+func wrote(rec plan.Receipt, cl client, st Status) bool {
+	command := commandOf(st.entry)
+	return len(command) > 1 && slices.ContainsFunc(rec.Steps, func(d plan.Done) bool {
+		if d.File == nil || d.File.Path != st.File {
+			return false
+		}
+		entry, err := cl.file(st.File).Get(d.File.After, cl.at())
+		m, _ := entry.(map[string]any)
+		was := commandOf(m)
+		return err == nil && len(was) > 1 && was[0] == command[0] && slices.Contains(command[1:], "mcp")
+	})
 }
 
 // read fills in what a file says.
@@ -218,6 +236,7 @@ func (c *Connector) judge(cl client, st *Status, all map[string]any) {
 	switch {
 	case !c.startsUs(st.Command):
 		st.State = Foreign
+		st.Command = st.Command[:min(1, len(st.Command))] // arguments of others may be keys
 	case slices.Equal(st.Command, c.wanted(st.Command)):
 		st.State = Connected
 	default:

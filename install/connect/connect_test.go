@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -309,13 +310,16 @@ func TestAnEntryThatIsThere(t *testing.T) {
 		t.Errorf("disconnected it is %s", got)
 	}
 
-	const foreign = `{"mcpServers": {"session-migrator": {"command": "npx", "args": ["other"]}}}`
+	const foreign = `{"mcpServers": {"session-migrator": {"command": "npx", "args": ["--token", "hush"]}}}`
 	w.write(path, []byte(foreign))
 	_, err := w.con.Connect(t.Context(), "cursor", Options{})
-	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "npx other") || string(w.read(path)) != foreign {
+	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "program: npx, in") || string(w.read(path)) != foreign {
 		t.Errorf("%v, %s", err, w.read(path))
 	}
-	if res := w.disconnect("cursor"); len(res.Steps) > 0 || string(w.read(path)) != foreign {
+	if st := w.look("cursor"); !slices.Equal(st.Command, []string{"npx"}) {
+		t.Errorf("arguments of another program may be keys: %q", st.Command)
+	}
+	if res := w.disconnect("cursor"); len(res.Steps) > 0 || !strings.Contains(strings.Join(res.Notes, ""), "stays as it is") || string(w.read(path)) != foreign {
 		t.Errorf("%+v, %s", res, w.read(path))
 	}
 	w.connect("cursor", Options{Force: true})
@@ -330,6 +334,28 @@ func TestAnEntryThatIsThere(t *testing.T) {
 	w.write(path, []byte(`{"mcpServers": {"mine": {"command": "C:\\bin\\Session-Migrator.EXE", "args": ["mcp"]}}}`))
 	if _, err := w.con.Connect(t.Context(), "cursor", Options{}); !errors.Is(err, ErrDouble) || !strings.Contains(err.Error(), "mcpServers.mine") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A program that was called otherwise when it connected knows its entries.
+func TestAnEntryOfAnOlderName(t *testing.T) {
+	w := newMachine(t)
+	path := w.place("cursor", ".json")
+	w.write(path, []byte(`{"mcpServers": {}}`))
+	ours := w.con.server.Command
+	w.con.server.Command = filepath.Join(filepath.Dir(ours), "sm2")
+	w.connect("cursor", Options{})
+	w.con.server.Command = ours
+	if st := w.look("cursor"); st.State != Stale || len(st.Command) != 2 {
+		t.Errorf("%+v", st)
+	}
+	w.connect("cursor", Options{})
+	if st := w.look("cursor"); st.State != Connected {
+		t.Errorf("%+v", st)
+	}
+	w.disconnect("cursor")
+	if got := string(w.read(path)); got != `{"mcpServers": {}}` {
+		t.Errorf("disconnected it is %s", got)
 	}
 }
 

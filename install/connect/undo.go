@@ -143,7 +143,11 @@ func (c *Connector) Disconnect(ctx context.Context, name string) (Result, error)
 		out.Steps = append(out.Steps, step...)
 		back.Left = slices.DeleteFunc(back.Left, func(s string) bool { return strings.HasPrefix(s, st.File+" ") })
 		if st.State == Foreign {
-			res.Notes = append(res.Notes, "the entry in "+st.File+" that starts another program is there again, as it was before")
+			became := "stays as it is"
+			if len(back.Done) > 0 {
+				became = "is there again, as it was before"
+			}
+			res.Notes = append(res.Notes, "the entry in "+st.File+" that starts another program "+became)
 		}
 	}
 	res.Notes = append(res.Notes, back.Left...)
