@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"pipeline/tokens":              {},
 	"pipeline/tokens/corpus":       {},
 	"pipeline/vocabs":              {"pipeline/tokens", "store/atomicfile"},
-	"pipeline/vendorcount":         {},
+	"pipeline/vendorcount":         {"pipeline/wire"},
 	"pipeline/calibration":         {"pipeline/tokens", "store/atomicfile"},
 	"pipeline/redact":              {},
 	"pipeline/defuse":              {},

@@ -22,7 +22,6 @@ const (
 type vendor struct {
 	name, base string
 	makes      string // vendor of models, in the words of the capacity table
-	keyVar     string // where its key is usually
 	path       func(model string) string
 	header     func(key string) map[string]string
 	body       func(model, text string) any
@@ -47,7 +46,7 @@ func message(text string) []object { return []object{{"role": "user", "content":
 // November 2026.
 var vendors = [...]vendor{
 	Anthropic: {
-		name: "anthropic", base: "https://api.anthropic.com", makes: "anthropic", keyVar: "ANTHROPIC_API_KEY", path: fixed("v1/messages/count_tokens"),
+		name: "anthropic", base: "https://api.anthropic.com", makes: "anthropic", path: fixed("v1/messages/count_tokens"),
 		header: func(key string) map[string]string {
 			return map[string]string{"x-api-key": key, "anthropic-version": "2023-06-01"}
 		},
@@ -55,12 +54,12 @@ var vendors = [...]vendor{
 		tokens: field("input_tokens"),
 	},
 	OpenAI: {
-		name: "openai", base: "https://api.openai.com", makes: "openai", keyVar: "OPENAI_API_KEY", path: fixed("v1/responses/input_tokens"), header: bearer,
+		name: "openai", base: "https://api.openai.com", makes: "openai", path: fixed("v1/responses/input_tokens"), header: bearer,
 		body:   func(model, text string) any { return object{"model": model, "input": message(text)} },
 		tokens: field("input_tokens"),
 	},
 	Google: {
-		name: "google", base: "https://generativelanguage.googleapis.com", makes: "google", keyVar: "GEMINI_API_KEY",
+		name: "google", base: "https://generativelanguage.googleapis.com", makes: "google",
 		path:   func(model string) string { return "v1beta/models/" + url.PathEscape(model) + ":countTokens" },
 		header: func(key string) map[string]string { return map[string]string{"x-goog-api-key": key} },
 		body: func(_, text string) any {
@@ -69,7 +68,7 @@ var vendors = [...]vendor{
 		tokens: field("totalTokens"),
 	},
 	Volcengine: {
-		name: "volcengine", base: "https://ark.cn-beijing.volces.com", makes: "bytedance", keyVar: "ARK_API_KEY", path: fixed("api/v3/tokenization"), header: bearer,
+		name: "volcengine", base: "https://ark.cn-beijing.volces.com", makes: "bytedance", path: fixed("api/v3/tokenization"), header: bearer,
 		body: func(model, text string) any { return object{"model": model, "text": []string{text}} },
 		tokens: func(answer []byte) (int64, bool) {
 			var a struct {
@@ -84,7 +83,7 @@ var vendors = [...]vendor{
 		},
 	},
 	XAI: {
-		name: "xai", base: "https://api.x.ai", makes: "xai", keyVar: "XAI_API_KEY", path: fixed("v1/tokenize-text"), header: bearer,
+		name: "xai", base: "https://api.x.ai", makes: "xai", path: fixed("v1/tokenize-text"), header: bearer,
 		body: func(model, text string) any { return object{"model": model, "text": text} },
 		tokens: func(answer []byte) (int64, bool) {
 			var a struct {
@@ -108,16 +107,6 @@ func field(name string) func([]byte) (int64, bool) {
 		}
 		return n, true
 	}
-}
-
-// ParseVendor reads a name from the settings. ErrOptions.
-func ParseVendor(name string) (Vendor, error) {
-	for i := range vendors {
-		if i > 0 && vendors[i].name == name {
-			return Vendor(i), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: no vendor %q that counts", ErrOptions, name)
 }
 
 // Of gives the vendor that counts for the models of a maker, in the words of the

@@ -16,23 +16,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
-	"unicode"
+
+	"github.com/session-migrator/session-migrator/pipeline/wire"
 )
 
 const (
 	tryFor    = 30 * time.Second
-	dialFor   = 10 * time.Second
 	maxAnswer = 8 << 20 // some answer with every token
-	maxReason = 300     // bytes of what an endpoint says of an error
-	maxWait   = 24 * time.Hour
 )
 
 var (
@@ -46,9 +40,6 @@ var (
 	ErrUnavailable = errors.New("the endpoint can't be reached or doesn't answer")
 	// ErrAnswer means that what came back is no count.
 	ErrAnswer = errors.New("the endpoint's answer can't be used")
-
-	errMoved   = errors.New("it sends on to another address, which is not followed")
-	errOutside = errors.New("the endpoint's name leads off this machine")
 )
 
 // WaitError means that the endpoint asked to be left alone.
@@ -69,7 +60,7 @@ type Options struct {
 type Client struct {
 	opt  Options
 	base *url.URL
-	http *http.Client
+	wire *wire.Wire
 }
 
 // New looks the options over. Nothing is sent. ErrOptions.
@@ -83,49 +74,25 @@ func New(opt Options) (*Client, error) {
 	if opt.Timeout == 0 {
 		opt.Timeout = tryFor
 	}
-	u, err := url.Parse(opt.BaseURL)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%w: the address of %s is not one of http or https with a host and a path", ErrOptions, opt.Vendor)
+	_, local, err := wire.Check(opt.BaseURL, opt.Key != "", true)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the address of %s: %w", ErrOptions, opt.Vendor, err)
 	}
-	local := loopback(u.Hostname())
-	switch {
-	case !local && u.Scheme != "https":
-		return nil, fmt.Errorf("%w: text and key would go to %s unencrypted; give an https address", ErrOptions, u.Host)
-	case !local && opt.Key == "":
+	if !local && opt.Key == "" {
 		return nil, fmt.Errorf("%w: there is no key for %s", ErrOptions, opt.Vendor)
 	}
-	u.Path = strings.TrimRight(u.Path, "/")
-	d := &net.Dialer{Timeout: dialFor}
-	t := &http.Transport{DialContext: d.DialContext, TLSHandshakeTimeout: dialFor, ForceAttemptHTTP2: true, MaxIdleConns: 1, IdleConnTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10}
-	if local {
-		d.Control = insideOnly
-	} else {
-		t.Proxy = http.ProxyFromEnvironment
+	base, err := url.Parse(opt.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the address of %s: %w", ErrOptions, opt.Vendor, err)
 	}
-	c := &Client{opt: opt, base: u, http: &http.Client{Transport: t, Timeout: opt.Timeout}}
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return errMoved }
-	return c, nil
-}
-
-func loopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
-}
-
-// insideOnly refuses to dial what isn't this machine, whatever a hosts file says.
-func insideOnly(_, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !ap.Addr().Unmap().IsLoopback() {
-		return fmt.Errorf("dial %s: %w", address, errOutside)
-	}
-	return nil
+	return &Client{opt: opt, base: base, wire: wire.New(local, opt.Timeout, maxAnswer)}, nil
 }
 
 // Host is where texts go.
 func (c *Client) Host() string { return c.base.Host }
 
 // Close frees idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.wire.Base.CloseIdleConnections() }
 
 // Count asks how many tokens a model makes of a text, as one message where the
 // vendor counts messages. What stands around it is counted too. Errors:
@@ -154,18 +121,16 @@ func (c *Client) count(ctx context.Context, model, text string) (int64, error) {
 	for k, value := range v.header(c.opt.Key) {
 		req.Header.Set(k, value)
 	}
-	res, err := c.http.Do(req)
+	res, err := c.wire.RoundTrip(req)
 	if err != nil {
 		return 0, c.unanswered(ctx, err)
 	}
-	defer func() { _ = res.Body.Close() }() // all that is wanted of it is read
-	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
-	switch {
-	case err != nil:
+	defer func() { _ = res.Body.Close() }() // the wire has read it whole
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
 		return 0, c.unanswered(ctx, err)
-	case len(answer) > maxAnswer:
-		return 0, fmt.Errorf("%w: it is longer than any answer should be", ErrAnswer)
-	case res.StatusCode != http.StatusOK:
+	}
+	if res.StatusCode != http.StatusOK {
 		return 0, c.status(res, answer, text)
 	}
 	n, ok := v.tokens(answer)
@@ -181,25 +146,15 @@ func (c *Client) count(ctx context.Context, model, text string) (int64, error) {
 
 // unanswered sorts what kept an answer from coming.
 func (c *Client) unanswered(ctx context.Context, err error) error {
-	var timeout net.Error
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, errMoved), errors.Is(err, errOutside):
-		return fmt.Errorf("%w: %w", ErrRefused, inner(err))
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Errorf("%w: it did not answer within %v", ErrUnavailable, c.opt.Timeout)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: it closed the connection before its answer was whole", ErrUnavailable)
+	case errors.Is(err, wire.ErrMoved), errors.Is(err, wire.ErrOutside):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	case errors.Is(err, wire.ErrLong):
+		return fmt.Errorf("%w: %w", ErrAnswer, wire.ErrLong)
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, inner(err))
-}
-
-func inner(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err
-	}
-	return err
+	return fmt.Errorf("%w: %w", ErrUnavailable, c.wire.Plain(err))
 }
 
 // status sorts an answer that is no success.
@@ -208,45 +163,21 @@ func (c *Client) status(res *http.Response, answer []byte, text string) error {
 	if why := c.reason(string(answer), text); why != "" {
 		said += ": " + why
 	}
-	switch {
-	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusRequestTimeout || res.StatusCode >= 500:
-		if wait := retryAfter(res.Header, time.Now()); wait > 0 {
-			return fmt.Errorf("%w: %s: %w", ErrUnavailable, said, &WaitError{For: wait})
-		}
-		return fmt.Errorf("%w: %s", ErrUnavailable, said)
+	if !wire.Passes(res.StatusCode) {
+		return fmt.Errorf("%w: %s", ErrRefused, said)
 	}
-	return fmt.Errorf("%w: %s", ErrRefused, said)
+	if wait := wire.RetryAfter(res.Header, time.Now()); wait > 0 {
+		return fmt.Errorf("%w: %s: %w", ErrUnavailable, said, &WaitError{For: wait})
+	}
+	return fmt.Errorf("%w: %s", ErrUnavailable, said)
 }
 
-// retryAfter reads how long an endpoint wants to be left alone: seconds or a date.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s, maxWait.Seconds()) * float64(time.Second))
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return min(max(0, at.Sub(now)), maxWait)
-	}
-	return 0
-}
-
-// echo is how many bytes of the text, said back by an endpoint, give it away.
-const echo = 12
-
-// reason is what an endpoint says of an error, fit for a terminal: short, on one
-// line, without our key, and nothing at all if it says back what it was sent.
+// reason is what an endpoint says of an error; nothing if it says back a line of
+// what it was sent.
 func (c *Client) reason(said, text string) string {
-	if c.opt.Key != "" {
-		said = strings.ReplaceAll(said, c.opt.Key, "[key]")
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, strings.TrimSpace(line))
 	}
-	for _, line := range strings.Split(text, "\n") {
-		if line = strings.TrimSpace(line); len(line) >= echo && strings.Contains(said, line[:echo]) {
-			return ""
-		}
-	}
-	said = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(said, ""), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	if len(said) > maxReason {
-		said = strings.ToValidUTF8(said[:maxReason], "") + "…"
-	}
-	return said
+	return wire.Said(said, c.opt.Key, lines...)
 }
