@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,20 @@ func filled(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// The schema is the number of a file's name, so that two who add one see each
+// other.
+func TestStepsAreNumberedAsTheirSchemas(t *testing.T) {
+	own, err := ours()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range own.steps {
+		if want := fmt.Sprintf("migrations/%04d_", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s makes schema %d", name, i+1)
+		}
+	}
 }
 
 func TestMigrationKeepsACopy(t *testing.T) {

@@ -18,6 +18,12 @@ type fault struct{ name, what, fix string }
 
 const restart = "stop the daemon and start it again"
 
+// The checks of a daemon that look at what its service does, too.
+const (
+	checkVersion  = "daemon version"
+	checkSettings = "daemon settings"
+)
+
 // daemonFaults says what is wrong with a daemon that runs, as seen from here.
 func daemonFaults(c config.Config, i daemon.Info) []fault {
 	var out []fault
@@ -31,23 +37,23 @@ func daemonFaults(c config.Config, i daemon.Info) []fault {
 	}
 	switch {
 	case i.Version != "" && newer(i.Version, version):
-		add("daemon version", "update this program, or use the daemon's: "+shellWord(i.Program.Path), "the daemon is of version %s, this program is older: %s", i.Version, version)
+		add(checkVersion, "update this program, or use the daemon's: "+shellWord(i.Program.Path), "the daemon is of version %s, this program is older: %s", i.Version, version)
 	case i.Version != "" && i.Version != version:
-		add("daemon version", restart, "the daemon is of version %s, this program of %s", i.Version, version)
+		add(checkVersion, restart, "the daemon is of version %s, this program of %s", i.Version, version)
 	case replaced && changed.Gone:
-		add("daemon version", restart, "the program that the daemon was started from is gone: %s", i.Program.Path)
+		add(checkVersion, restart, "the program that the daemon was started from is gone: %s", i.Program.Path)
 	case replaced:
-		add("daemon version", restart, "the program at %s was replaced at %s, since the daemon was started", i.Program.Path, changed.At.Local().Format("2006-01-02 15:04:05"))
+		add(checkVersion, restart, "the program at %s was replaced at %s, since the daemon was started", i.Program.Path, changed.At.Local().Format("2006-01-02 15:04:05"))
 	}
 	if len(i.Homes) > 0 && !slices.Equal(i.Homes, c.CodexHomes) {
 		anew := restart + " from this shell, or set codex_homes in " + c.File
 		if i.Service != "" {
 			anew = `run "session-migrator service install" from this shell`
 		}
-		add("daemon settings", anew, "the daemon watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(i.Homes), joined(c.CodexHomes))
+		add(checkSettings, anew, "the daemon watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(i.Homes), joined(c.CodexHomes))
 	}
 	if i.MemoryDir != "" && i.MemoryDir != c.MemoryDir {
-		add("daemon settings", restart, "the daemon writes memory files to %s, the settings say %s", i.MemoryDir, c.MemoryDir)
+		add(checkSettings, restart, "the daemon writes memory files to %s, the settings say %s", i.MemoryDir, c.MemoryDir)
 	}
 	if short := daemon.Short(c); short != nil && i.Paused.Reason == "" { // it may have had no room to say so
 		i.Paused = daemon.Paused{Reason: short.Error(), Since: time.Now()}

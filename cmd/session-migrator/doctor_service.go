@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/install/service"
@@ -35,28 +35,27 @@ func (d *doctor) service(ctx context.Context, c config.Config) {
 	if err != nil || is.Installed == nil {
 		return // the daemon's check says it, or it was just taken away
 	}
-	told := func(name string) bool {
-		return slices.ContainsFunc(d.checks, func(c checkJSON) bool { return c.Name == name })
-	}
-	for _, p := range is.Problems {
-		switch { // of a daemon that runs, its own check said it
-		case told("daemon settings") && strings.HasPrefix(p, "the service watches"):
-			continue
-		case told("daemon version") && strings.Contains(p, `"session-migrator service restart"`):
-			continue
-		}
-		what, fix := fixIn(p)
-		state := healthWarn
-		if !exists(is.Installed.Program) || is.Version == "" {
-			state = healthBroken
-		}
-		d.add("service", state, fix, "%s", what)
-	}
+	d.serviceProblems(is.Problems)
 	if seen := is.Seen.Home; seen != "" && c.User != "" && filepath.Clean(seen) != filepath.Clean(c.User) {
 		d.warn("service", "session-migrator service install, from a shell with the right HOME", "its home folder is %s, this shell's is %s", seen, c.User)
 	}
 	if len(is.Problems) == 0 {
 		d.ok("service", "%s", s.told(is))
+	}
+}
+
+// serviceProblems adds what is wrong, without what the checks of the daemon that
+// runs have said.
+func (d *doctor) serviceProblems(problems []serviceProblem) {
+	for _, p := range problems {
+		if p.also != "" && slices.ContainsFunc(d.checks, func(c checkJSON) bool { return c.Name == p.also }) {
+			continue
+		}
+		state := healthWarn
+		if p.broken {
+			state = healthBroken
+		}
+		d.add("service", state, cmp.Or(p.fix, `"session-migrator service status" says more`), "%s", p.what)
 	}
 }
 
@@ -70,15 +69,4 @@ func (s *serviceHost) told(is serviceStatusJSON) string {
 		out += `; it ends with your last login: "loginctl enable-linger" lets it go on`
 	}
 	return out
-}
-
-// fixIn parts a problem from the command that is named in it.
-func fixIn(problem string) (what, fix string) {
-	const mark = `"session-migrator `
-	at := strings.Index(problem, mark)
-	if at < 0 {
-		return problem, `"session-migrator service status" says more`
-	}
-	what = strings.TrimRight(problem[:at], ":; ")
-	return what, strings.TrimSpace(problem[at:])
 }

@@ -40,8 +40,33 @@ type serviceStatusJSON struct {
 	Daemon    daemonJSON         `json:"daemon"`
 	Seen      seenJSON           `json:"sees"`
 	Log       string             `json:"log"` // file, or the command that shows it
-	Problems  []string           `json:"problems"`
+	Problems  []serviceProblem   `json:"problems"`
 }
+
+// serviceProblem is what is wrong with a service; in JSON its String.
+type serviceProblem struct {
+	what   string
+	fix    string // what to do about it; empty: what says it, or nobody knows
+	broken bool   // the service can't start
+	also   string // doctor's check that says the same of a daemon that runs
+}
+
+// String says it with what to do.
+func (p serviceProblem) String() string {
+	if p.fix == "" {
+		return p.what
+	}
+	return p.what + ": " + p.fix
+}
+
+// MarshalText gives String.
+func (p serviceProblem) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// The commands that mend a service, for people.
+const (
+	fixByInstall = `"session-migrator service install"`
+	fixByRestart = `"session-migrator service restart"`
+)
 
 // seenJSON is what the service works with: what the daemon says, or else what it
 // will be started with.
@@ -72,16 +97,16 @@ func runServiceStatus(ctx context.Context, a *app, f *serviceFlags) error {
 }
 
 func (s *serviceHost) status(ctx context.Context, a *app) (serviceStatusJSON, error) {
-	out := serviceStatusJSON{Schema: 1, Installed: s.was, Problems: []string{}, Seen: seenJSON{CodexHomes: []string{}}}
+	out := serviceStatusJSON{Schema: 1, Installed: s.was, Problems: []serviceProblem{}, Seen: seenJSON{CodexHomes: []string{}}}
 	i, err := daemon.Inspect(s.config)
 	if err != nil {
 		return out, err
 	}
 	out.Daemon = daemonOf(i)
-	problem := func(format string, args ...any) { out.Problems = append(out.Problems, fmt.Sprintf(format, args...)) }
+	problem := func(p serviceProblem) { out.Problems = append(out.Problems, p) }
 	if s.was == nil {
 		if s.none != nil {
-			problem("it can't be installed here: %v", s.none)
+			problem(serviceProblem{what: fmt.Sprintf("it can't be installed here: %v", s.none)})
 		}
 		if i.Running {
 			out.Seen = seenBy(s.config, i)
@@ -96,34 +121,35 @@ func (s *serviceHost) status(ctx context.Context, a *app) (serviceStatusJSON, er
 	out.Seen = s.seen(i)
 	switch {
 	case !exists(s.was.Program):
-		problem(`the program %s is not there: install it again, then run "session-migrator service install"`, s.was.Program)
+		problem(serviceProblem{what: fmt.Sprintf("the program %s is not there", s.was.Program), fix: "install it again, then run " + fixByInstall, broken: true})
 	case out.Version == "":
-		problem("the program %s can't be started", s.was.Program)
+		problem(serviceProblem{what: fmt.Sprintf("the program %s can't be started", s.was.Program), broken: true})
 	case i.Running && i.Version != "" && i.Version != out.Version:
-		problem(`version %s runs, version %s is installed: "session-migrator service restart"`, i.Version, out.Version)
+		problem(serviceProblem{what: fmt.Sprintf("version %s runs, version %s is installed", i.Version, out.Version), fix: fixByRestart, also: checkVersion})
 	case i.Running && i.Program.Replaced():
-		problem(`the program was replaced while it runs: "session-migrator service restart"`)
+		problem(serviceProblem{what: "the program was replaced while it runs", fix: fixByRestart, also: checkVersion})
 	}
 	if i.Running && i.Service == "" && i.PID != 0 {
-		problem("the daemon that runs (process %d) is not the service: somebody started it by hand, and the service gives way to it", i.PID)
+		problem(serviceProblem{what: fmt.Sprintf("the daemon that runs (process %d) is not the service: somebody started it by hand, and the service gives way to it", i.PID)})
 	}
 	if s.asksForHomes(a) && !slices.Equal(out.Seen.CodexHomes, s.shell.CodexHomes) {
-		problem(`the service watches %s, this shell asks for %s (CODEX_HOME or --codex-home): "session-migrator service install" takes over the latter`, joined(out.Seen.CodexHomes), joined(s.shell.CodexHomes))
+		what := fmt.Sprintf("the service watches %s, this shell asks for %s (CODEX_HOME or --codex-home)", joined(out.Seen.CodexHomes), joined(s.shell.CodexHomes))
+		problem(serviceProblem{what: what, fix: fixByInstall + " takes over the latter", also: checkSettings})
 	}
 	if a.env("SESSION_MIGRATOR_HOME") != "" && s.shell.Home != out.Seen.Data {
-		problem("the service's data folder is %s, this shell's is %s (SESSION_MIGRATOR_HOME or --home)", out.Seen.Data, s.shell.Home)
+		problem(serviceProblem{what: fmt.Sprintf("the service's data folder is %s, this shell's is %s (SESSION_MIGRATOR_HOME or --home)", out.Seen.Data, s.shell.Home)})
 	}
 	st, err := s.host.State(ctx, s.run)
 	if err != nil {
-		problem("the service manager can't be asked: %v", s.explain(ctx, err))
+		problem(serviceProblem{what: fmt.Sprintf("the service manager can't be asked: %v", s.explain(ctx, err))})
 		return out, nil
 	}
 	out.State = &st
 	if !st.Enabled {
-		problem(`it does not start at login: "session-migrator service install"`)
+		problem(serviceProblem{what: "it does not start at login", fix: fixByInstall})
 	}
 	if st.Detail != "" {
-		problem(`it %s; "session-migrator service logs" says why`, st.Detail)
+		problem(serviceProblem{what: "it " + st.Detail, fix: `"session-migrator service logs" says why`})
 	}
 	return out, nil
 }
@@ -198,7 +224,7 @@ func (a *app) printService(s serviceStatusJSON) error {
 		line("log", "%s", s.Log)
 	}
 	for _, p := range s.Problems {
-		fmt.Fprintf(&b, "%-8s %s\n", a.paint(a.out, yellow, "problem"), clean(p, false))
+		fmt.Fprintf(&b, "%-8s %s\n", a.paint(a.out, yellow, "problem"), clean(p.String(), false))
 	}
 	_, err := a.out.Write(b.Bytes())
 	return err

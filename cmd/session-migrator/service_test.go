@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -57,5 +58,30 @@ func TestLastLines(t *testing.T) {
 		if got := string(lastLines([]byte(c.text), c.n)); got != c.want {
 			t.Errorf("last %d of %q: %q, want %q", c.n, c.text, got, c.want)
 		}
+	}
+}
+
+// The doctor gives each problem its own fix, and doesn't say again what the
+// daemon's checks said; status says both in one sentence.
+func TestServiceProblemsAreToldOnceEachWithItsFix(t *testing.T) {
+	problems := []serviceProblem{
+		{what: "the program /x is not there", fix: "install it again, then run " + fixByInstall, broken: true},
+		{what: "version 1 runs, version 2 is installed", fix: fixByRestart, also: checkVersion},
+		{what: "the service watches a, this shell asks for b", fix: fixByInstall, also: checkSettings},
+		{what: "it is alone"},
+	}
+	d := doctor{checks: []checkJSON{{Name: checkVersion, State: healthWarn}}}
+	d.serviceProblems(problems)
+	want := []checkJSON{
+		{"service", healthBroken, "the program /x is not there", "install it again, then run " + fixByInstall},
+		{"service", healthWarn, "the service watches a, this shell asks for b", fixByInstall},
+		{"service", healthWarn, "it is alone", `"session-migrator service status" says more`},
+	}
+	if got := d.checks[1:]; !slices.Equal(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	text, err := json.Marshal(problems[1:])
+	if said := `["version 1 runs, version 2 is installed: \"session-migrator service restart\"","the service watches a, this shell asks for b: \"session-migrator service install\"","it is alone"]`; err != nil || string(text) != said {
+		t.Errorf("got %s, %v", text, err)
 	}
 }
