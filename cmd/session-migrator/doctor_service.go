@@ -35,7 +35,7 @@ func (d *doctor) service(ctx context.Context, c config.Config) {
 	if err != nil || is.Installed == nil {
 		return // the daemon's check says it, or it was just taken away
 	}
-	d.serviceProblems(is.Problems)
+	d.serviceProblems(is.problems)
 	if seen := is.Seen.Home; seen != "" && c.User != "" && filepath.Clean(seen) != filepath.Clean(c.User) {
 		d.warn("service", "session-migrator service install, from a shell with the right HOME", "its home folder is %s, this shell's is %s", seen, c.User)
 	}

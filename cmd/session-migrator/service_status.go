@@ -40,10 +40,12 @@ type serviceStatusJSON struct {
 	Daemon    daemonJSON         `json:"daemon"`
 	Seen      seenJSON           `json:"sees"`
 	Log       string             `json:"log"` // file, or the command that shows it
-	Problems  []serviceProblem   `json:"problems"`
+	Problems  []string           `json:"problems"`
+
+	problems []serviceProblem // the same
 }
 
-// serviceProblem is what is wrong with a service; in JSON its String.
+// serviceProblem is what is wrong with a service.
 type serviceProblem struct {
 	what   string
 	fix    string // what to do about it; empty: what says it, or nobody knows
@@ -58,9 +60,6 @@ func (p serviceProblem) String() string {
 	}
 	return p.what + ": " + p.fix
 }
-
-// MarshalText gives String.
-func (p serviceProblem) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // The commands that mend a service, for people.
 const (
@@ -97,13 +96,15 @@ func runServiceStatus(ctx context.Context, a *app, f *serviceFlags) error {
 }
 
 func (s *serviceHost) status(ctx context.Context, a *app) (serviceStatusJSON, error) {
-	out := serviceStatusJSON{Schema: 1, Installed: s.was, Problems: []serviceProblem{}, Seen: seenJSON{CodexHomes: []string{}}}
+	out := serviceStatusJSON{Schema: 1, Installed: s.was, Problems: []string{}, Seen: seenJSON{CodexHomes: []string{}}}
 	i, err := daemon.Inspect(s.config)
 	if err != nil {
 		return out, err
 	}
 	out.Daemon = daemonOf(i)
-	problem := func(p serviceProblem) { out.Problems = append(out.Problems, p) }
+	problem := func(p serviceProblem) {
+		out.problems, out.Problems = append(out.problems, p), append(out.Problems, p.String())
+	}
 	if s.was == nil {
 		if s.none != nil {
 			problem(serviceProblem{what: fmt.Sprintf("it can't be installed here: %v", s.none)})
@@ -224,7 +225,7 @@ func (a *app) printService(s serviceStatusJSON) error {
 		line("log", "%s", s.Log)
 	}
 	for _, p := range s.Problems {
-		fmt.Fprintf(&b, "%-8s %s\n", a.paint(a.out, yellow, "problem"), clean(p.String(), false))
+		fmt.Fprintf(&b, "%-8s %s\n", a.paint(a.out, yellow, "problem"), clean(p, false))
 	}
 	_, err := a.out.Write(b.Bytes())
 	return err

@@ -1,6 +1,12 @@
 // Package wire carries requests to a model's endpoint: it dials nothing that
 // isn't allowed, follows nowhere, and reads no answer without end. What the
 // requests say is the business of those who use it.
+//
+//	[1] Check looks a base URL over: where it leads, and whether that is allowed
+//	[2] Wire.RoundTrip sends a request once and reads the answer whole
+//	[3] what went wrong is sorted (Final, Passes, RetryAfter) and said in plain
+//	    words without the key (Plain, Said); who uses it waits (Backoff, Sleep)
+//	    and sends again
 package wire
 
 import (
