@@ -51,7 +51,7 @@ func Check(base string, key, remote bool) (host string, local bool, err error) {
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", false, fmt.Errorf("%w: that of %s has more than a host and a path; a key is given by its environment variable", ErrURL, u.Host)
 	}
-	local = Loopback(u.Hostname())
+	local = loopback(u.Hostname())
 	if !local && !remote {
 		return u.Host, false, fmt.Errorf("%s is not on this machine, and %w", u.Host, ErrRemote)
 	}
@@ -70,9 +70,9 @@ func shown(raw string) string {
 	return raw
 }
 
-// Loopback tells whether a host name is this machine's own, without asking
+// loopback tells whether a host name is this machine's own, without asking
 // anybody.
-func Loopback(host string) bool {
+func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}
