@@ -169,7 +169,11 @@ func counterOf(c config.Config, v vendorcount.Vendor) (*vendorcount.Client, erro
 	key := c.Counting.Keys[name]
 	client, err := vendorcount.New(vendorcount.Options{Vendor: v, BaseURL: c.Counting.BaseURL[name], Key: string(key.Value)})
 	if err != nil {
-		return nil, hinted(usageError{err}, fmt.Sprintf("set %s where this command runs, and see [counting] in %s", key.Var, c.File))
+		todo := "mend [counting] in " + c.File
+		if base := c.Counting.BaseURL[name]; key.Value == "" && (base == "" || strings.HasPrefix(base, "https://")) {
+			todo = fmt.Sprintf("set %s where this command runs, or name another variable as api_key_env below [counting] in %s", key.Var, c.File)
+		}
+		return nil, hinted(usageError{err}, todo)
 	}
 	return client, nil
 }
