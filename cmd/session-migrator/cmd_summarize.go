@@ -10,6 +10,8 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon"
 	"github.com/session-migrator/session-migrator/daemon/summarizing"
+	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -87,7 +89,7 @@ func runSummarize(ctx context.Context, a *app, arg string, f summarizeFlags) err
 		partly = bad.Partly
 		made = hinted(errors.New(shown(bad.What)), bad.Fix)
 		if partly {
-			made = partlyError{"the summary goes up to turn " + number(res.Turns) + " only: " + shown(bad.What) + "; " + bad.Fix}
+			made = partlyError{partlyMade(v, res) + ": " + shown(bad.What) + "; " + bad.Fix}
 		}
 	}
 	if errors.Is(made, summarizing.ErrDenied) {
@@ -115,6 +117,18 @@ func runSummarize(ctx context.Context, a *app, arg string, f summarizeFlags) err
 	}
 	put(a.err, "%s\n", madeLine(res))
 	return made
+}
+
+// partlyMade says what a summary lacks of which a call failed: turns, or the last
+// call of a long session, which makes title and state of all its parts.
+func partlyMade(v pipeline.View, r summarizing.Result) string {
+	for i := range v.Messages {
+		m := &v.Messages[i]
+		if m.Position > r.Through && (m.Role == transcript.RoleUser || m.Role == transcript.RoleAssistant) {
+			return "the summary goes up to turn " + number(r.Turns) + " only"
+		}
+	}
+	return "the summary has all turns, but state and goal are those of its last part"
 }
 
 func noSummaryModel(file string) error {
