@@ -112,7 +112,7 @@ func (a *app) connector(c config.Config) (*connect.Connector, connect.Server, er
 
 func (a *app) connectorOf(c config.Config, s connect.Server) *connect.Connector {
 	m := connect.Machine{OS: runtime.GOOS, Home: c.User, Env: a.env, Find: exec.LookPath, CodexHomes: c.CodexHomes}
-	return connect.New(m, s, c.Home, plan.Exec{})
+	return connect.New(m, s, c.Home, plan.Exec{Alone: true})
 }
 
 // server is how clients are to start this program. They hand little of the
@@ -292,7 +292,7 @@ func (w *connectWork) told(ctx context.Context, p plan.Plan, res connect.Result,
 	if lookErr != nil {
 		return lookErr
 	}
-	rows[0].Changed, rows[0].Notes = len(res.Steps) > 0 && err == nil, list(res.Notes)
+	rows[0].Changed, rows[0].Notes = len(res.Steps) > 0 && err == nil, list(allShown(res.Notes))
 	if err == nil {
 		w.done++
 		if w.out.DryRun {
@@ -320,7 +320,7 @@ func (w *connectWork) say(rows []connectedIs, res connect.Result) {
 		put(w.a.out, "%s: %s\n", res.Client, clean(line, false))
 	}
 	for _, n := range res.Notes {
-		put(w.a.err, "%s: %s\n", res.Client, clean(n, false))
+		put(w.a.err, "%s: %s\n", res.Client, masked(n))
 	}
 }
 

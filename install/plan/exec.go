@@ -16,15 +16,25 @@ const runMost = time.Minute
 // outputMost is how much of what a command prints is kept.
 const outputMost = 64 << 10
 
+// saidMost is how much of that an error tells.
+const saidMost = 500
+
 // Exec runs commands for real, without a shell.
-type Exec struct{}
+type Exec struct {
+	// Alone ends a command that is given up with all that it started. Such a
+	// command can't ask anything on the terminal.
+	Alone bool
+}
 
 // Run runs argv and gives what it printed on both of its outputs.
-func (Exec) Run(ctx context.Context, argv []string) (string, error) {
+func (e Exec) Run(ctx context.Context, argv []string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, runMost)
 	defer cancel()
 	cmd := exec.CommandContext(limited, argv[0], argv[1:]...) //nolint:gosec // the plan was shown
 	cmd.WaitDelay = time.Second
+	if e.Alone {
+		alone(cmd)
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -39,6 +49,9 @@ func (Exec) Run(ctx context.Context, argv []string) (string, error) {
 		return text, fmt.Errorf("run %s: it did not end within %s", Quote(argv), runMost)
 	}
 	if said := strings.TrimSpace(text); said != "" && !errors.Is(err, exec.ErrNotFound) {
+		if len(said) > saidMost {
+			said = strings.ToValidUTF8(said[:saidMost], "") + "…"
+		}
 		return text, fmt.Errorf("run %s: %w: %s", Quote(argv), err, said)
 	}
 	return text, fmt.Errorf("run %s: %w", Quote(argv), err)
