@@ -41,10 +41,6 @@ type Input struct {
 	// Prior is the last update; nil: all is made anew, as after a rollback, a
 	// fork or a rewritten thread. After MaxUpdates updates that happens anyway.
 	Prior *Prior
-	// Cut are the positions that are left out where the rest stands verbatim:
-	// then only these are summarised. Empty: everything. An update takes those
-	// behind Prior.Through.
-	Cut []transcript.Range
 }
 
 // Limits of summaries.
@@ -97,13 +93,12 @@ type Kind uint8
 // The kinds of plans.
 const (
 	Full    Kind = iota + 1 // all messages
-	OnlyCut                 // all messages of Input.Cut
 	Rolling                 // the summary so far and what is new
 )
 
 // String names the kind.
 func (k Kind) String() string {
-	return [...]string{"none", "full", "only what is cut", "rolling"}[min(k, Rolling)]
+	return [...]string{"none", "full", "rolling"}[min(k, Rolling)]
 }
 
 // Part says what a call is for.

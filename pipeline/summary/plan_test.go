@@ -297,25 +297,15 @@ func TestWhenAllIsMadeAnew(t *testing.T) {
 		in   Input
 		want Kind
 	}{
-		"first":          {Input{Messages: small}, Full},
-		"update":         {Input{Messages: small, Prior: prior(7, 6)}, Rolling},
-		"after 8":        {Input{Messages: small, Prior: prior(8, 6)}, Full},
-		"thread shrank":  {Input{Messages: small, Prior: prior(0, 9)}, Full},
-		"nothing in it":  {Input{Messages: small, Prior: &Prior{Doc: Doc{Title: "t"}, Through: 6}}, Full},
-		"cut":            {Input{Messages: small, Cut: []transcript.Range{{From: 1, To: 6}}}, OnlyCut},
-		"cut and update": {Input{Messages: small, Cut: []transcript.Range{{From: 1, To: 8}}, Prior: prior(0, 6)}, Rolling},
+		"first":         {Input{Messages: small}, Full},
+		"update":        {Input{Messages: small, Prior: prior(7, 6)}, Rolling},
+		"after 8":       {Input{Messages: small, Prior: prior(8, 6)}, Full},
+		"thread shrank": {Input{Messages: small, Prior: prior(0, 9)}, Full},
+		"nothing in it": {Input{Messages: small, Prior: &Prior{Doc: Doc{Title: "t"}, Through: 6}}, Full},
 	} {
 		if p := plan(t, tt.in, big); p.Kind != tt.want {
 			t.Errorf("%s: %v", name, p.Kind)
 		}
-	}
-}
-
-func TestOnlyWhatIsCutIsSent(t *testing.T) {
-	p := plan(t, Input{Messages: small, Cut: []transcript.Range{{From: 1, To: 3}, {From: 6, To: 6}}}, big)
-	text := p.Calls[0].Text()
-	if p.Through != 6 || !strings.Contains(text, "Fix the importer") || !strings.Contains(text, "reads in blocks") || strings.Contains(text, "exporter.") || strings.Contains(text, "cat src") {
-		t.Errorf("through %d:\n%s", p.Through, text)
 	}
 }
 

@@ -35,10 +35,8 @@ func PlanFor(in Input, m Model, count func(string) int) (Plan, error) {
 		was := *pr
 		was.Doc = cleaned(pr.Doc) // it may have been stored by another version
 		p.Kind, p.prior = Rolling, &was
-	} else if len(in.Cut) > 0 {
-		p.Kind = OnlyCut
 	}
-	rows := rowsOf(wanted(ms, in.Cut, p.prior), count)
+	rows := rowsOf(wanted(ms, p.prior), count)
 	if len(rows) == 0 || p.Kind != Rolling && !slices.ContainsFunc(rows, func(r row) bool { return r.tier < tools }) {
 		return Plan{}, ErrNothing
 	}
@@ -63,22 +61,11 @@ func PlanFor(in Input, m Model, count func(string) int) (Plan, error) {
 }
 
 // wanted are the messages that are to be summarised.
-func wanted(ms []transcript.Message, cut []transcript.Range, prior *Prior) []transcript.Message {
-	if len(cut) == 0 && prior == nil {
+func wanted(ms []transcript.Message, prior *Prior) []transcript.Message {
+	if prior == nil {
 		return ms
 	}
-	var out []transcript.Message
-	for i := range ms {
-		at := ms[i].Position
-		if prior != nil && at <= prior.Through {
-			continue
-		}
-		if len(cut) > 0 && !slices.ContainsFunc(cut, func(r transcript.Range) bool { return r.From <= at && at <= r.To }) {
-			continue
-		}
-		out = append(out, ms[i])
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(ms), func(m transcript.Message) bool { return m.Position <= prior.Through })
 }
 
 // capacity is how many characters of notes an answer of so many tokens holds,
