@@ -77,9 +77,10 @@ func (f setupFlags) installs() *installFlags {
 // Parts don't depend on each other: if one fails the next is done all the same.
 type part struct {
 	name  string
-	state string   // what is there
-	todo  []string // what is going to be done; empty: nothing
-	next  []string // what people do themselves
+	state string          // what is there
+	todo  []string        // what is going to be done; empty: nothing
+	next  []string        // what people do themselves
+	moot  map[string]bool // of next, what has no sense any more since it was not done
 	steps plan.Plan
 
 	// do does it, and gives what was left out, each with its reason.

@@ -16,9 +16,13 @@ import (
 // noClients is what --clients takes for none.
 const noClients = "none"
 
+// restartAgents is what people do when agents were connected.
+const restartAgents = "restart the agents that run now, then ask one: \"which of my Codex sessions could you take over?\""
+
 // agents finds the agents installed here and says how it stands with each.
 func (s *setup) agents() (part, error) {
-	p := part{name: "agents"}
+	p := part{name: "agents", moot: map[string]bool{}}
+	notes := map[string][]string{}
 	asked, err := s.asked()
 	if err != nil {
 		return p, err
@@ -58,6 +62,7 @@ func (s *setup) agents() (part, error) {
 			p.steps.Steps = append(p.steps.Steps, pl.Steps...)
 			for _, n := range pl.Notes {
 				p.next = append(p.next, all[0].Title+": "+n)
+				notes[name] = append(notes[name], all[0].Title+": "+n)
 			}
 		}
 	}
@@ -69,16 +74,22 @@ func (s *setup) agents() (part, error) {
 		if _, err := service.Program(s.a.places()); s.flags.program == "" && errors.Is(err, service.ErrRefused) {
 			p.next = append(p.next, fmt.Sprintf("agents start %s: move it to where it stays, such as %s, and run setup again from there", executable(), homeBin()))
 		}
-		p.next = append(p.next, "restart the agents that run now, then ask one: \"which of my Codex sessions could you take over?\"")
+		p.next = append(p.next, restartAgents)
 	}
 	p.do = func(ctx context.Context) ([]string, error) {
+		p.moot[restartAgents] = true
 		for _, name := range todo {
 			_, err := conn.Connect(ctx, name, connect.Options{})
 			if ctx.Err() != nil {
 				return left, ctx.Err()
 			}
-			if err != nil {
-				left = append(left, clientError(err))
+			if err == nil {
+				p.moot[restartAgents] = false
+				continue
+			}
+			left = append(left, clientError(err))
+			for _, n := range notes[name] {
+				p.moot[n] = true
 			}
 		}
 		return left, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/session-migrator/session-migrator/install/plan"
@@ -40,7 +41,7 @@ type latestJSON struct {
 func (s *setup) json() setupJSON {
 	out := setupJSON{Schema: 1, Failed: list(allShown(s.failed))}
 	for _, p := range s.parts {
-		j := partJSON{Name: p.name, State: shown(p.state), Todo: list(allShown(p.todo)), Next: list(allShown(p.next)), Steps: []string{}}
+		j := partJSON{Name: p.name, State: shown(p.state), Todo: list(allShown(p.todo)), Next: list(allShown(p.left())), Steps: []string{}}
 		for _, st := range p.steps.Steps {
 			switch {
 			case st.File != nil:
@@ -158,7 +159,7 @@ func (s *setup) finish(ctx context.Context, word string) error {
 	var b bytes.Buffer
 	if latest != nil {
 		latest.print(s.a, &b)
-	} else if none {
+	} else if none && !s.unread() {
 		b.WriteString("\nNo session in use yet: the first one of Codex is seen by itself.\n")
 	}
 	s.printNext(&b)
@@ -168,11 +169,26 @@ func (s *setup) finish(ctx context.Context, word string) error {
 	return s.partly()
 }
 
+// unread tells whether the first read failed.
+func (s *setup) unread() bool {
+	return slices.ContainsFunc(s.failed, func(f string) bool { return strings.HasPrefix(f, "sessions: ") })
+}
+
+// left is what people do themselves, in the end.
+func (p part) left() (out []string) {
+	for _, n := range p.next {
+		if !p.moot[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // printNext says what is left for people, and what they can do now.
 func (s *setup) printNext(b *bytes.Buffer) {
 	head := "Left for you"
 	for _, p := range s.parts {
-		for _, n := range p.next {
+		for _, n := range p.left() {
 			if head != "" {
 				b.WriteString("\n" + s.a.paint(s.a.out, bold, head) + "\n")
 				head = ""
