@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -81,6 +82,16 @@ func tellDaemon(c config.Config, info daemon.Info, err error) error {
 	return daemon.Suspect(c, err)
 }
 
+// homeOf is the name of the owner whose home folder this is: nobody is told to
+// take that over.
+func homeOf(path, owner string) string {
+	u, err := user.LookupId(strings.TrimPrefix(owner, "user "))
+	if err != nil || filepath.Clean(u.HomeDir) != filepath.Clean(path) {
+		return ""
+	}
+	return u.Username
+}
+
 // denied says that the rights of a file or folder keep this user out, and the
 // command that mends it; empty if they don't.
 func denied(path string, write bool) (what, fix string) {
@@ -102,6 +113,8 @@ func denied(path string, write bool) (what, fix string) {
 	}
 	perm := st.Mode().Perm()
 	switch owner := foreignOwner(st); {
+	case owner != "" && perm&(need>>6) != need>>6 && homeOf(path, owner) != "":
+		return fmt.Sprintf("%s is the home folder of %s", path, homeOf(path, owner)), "set HOME to your own home folder, or give --home DIR"
 	case owner != "" && perm&(need>>6) != need>>6:
 		return fmt.Sprintf("%s belongs to %s and has mode %04o", path, owner, perm), `sudo chown "$(id -un)" ` + shellWord(path)
 	case owner == "" && perm&need != need:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -65,5 +66,20 @@ func TestDeniedNamesTheFileAndTheCommand(t *testing.T) {
 	other := &fs.PathError{Op: "open", Path: filepath.Join(dir, "x"), Err: syscall.EACCES}
 	if lockedOut(c, other) || !lockedOut(c, &fs.PathError{Op: "open", Path: c.Home, Err: syscall.EACCES}) || lockedOut(c, errors.New("x")) {
 		t.Error("what is the cache, and what isn't")
+	}
+}
+
+// Nobody is told to take over the home folder of somebody else, as after su with
+// the other's HOME.
+func TestHomesOfOthersStayTheirs(t *testing.T) {
+	u, err := user.Current()
+	if err != nil {
+		t.Skip(err)
+	}
+	if got := homeOf(u.HomeDir, "user "+u.Uid); got != u.Username {
+		t.Errorf("%q, want %q", got, u.Username)
+	}
+	if got := homeOf(filepath.Join(u.HomeDir, "x"), "user "+u.Uid); got != "" {
+		t.Errorf("a folder in it: %q", got)
 	}
 }
