@@ -83,3 +83,16 @@ func TestHomesOfOthersStayTheirs(t *testing.T) {
 		t.Errorf("a folder in it: %q", got)
 	}
 }
+
+// sudo that keeps HOME would leave files in it that its user can't change.
+func TestSudoInAHomeOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		euid        int
+		sudo, owner string
+		want        bool
+	}{{0, "dana", "user 1000", true}, {0, "dana", "", false}, {0, "", "user 1000", false}, {0, "root", "user 1000", false}, {1000, "dana", "user 0", false}} {
+		if got := foreignTo(c.euid, c.sudo, c.owner); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

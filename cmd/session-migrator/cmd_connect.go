@@ -214,6 +214,12 @@ type connectWork struct {
 	failed []error
 }
 
+// foreignTo tells whether root, by sudo, would write into the home of another
+// owner, who could not change the files then.
+func foreignTo(euid int, sudo, owner string) bool {
+	return euid == 0 && sudo != "" && sudo != "root" && owner != ""
+}
+
 // connecting begins the work; without names it lists, and there is none.
 func (a *app) connecting(given []string, dryRun bool) (*connectWork, error) {
 	c, err := a.config()
@@ -231,6 +237,9 @@ func (a *app) connecting(given []string, dryRun bool) (*connectWork, error) {
 	}
 	if c.User == "" {
 		return nil, hinted(usageError{config.ErrNoUser}, "set HOME to your home folder: clients have their settings there")
+	}
+	if info, err := os.Stat(c.User); err == nil && len(given) > 0 && !dryRun && foreignTo(os.Geteuid(), a.env("SUDO_USER"), foreignOwner(info)) {
+		return nil, hinted(usagef("under sudo the files in %s would become root's", c.User), "run it without sudo")
 	}
 	con, s, err := a.connector(c)
 	if err != nil {
