@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func TestVendorsAreAskedTheirWay(t *testing.T) {
 }
 
 func TestAnswersThatAreNone(t *testing.T) {
-	var asked int
+	var asked atomic.Int32 // the answer that hangs tells nobody when it was asked
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -103,13 +104,13 @@ func TestAnswersThatAreNone(t *testing.T) {
 		}, vendorcount.ErrUnavailable, "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			asked = 0
+			asked.Store(0)
 			timeout := 20 * time.Second
 			if tt.name == "hang" {
 				timeout = 100 * time.Millisecond
 			}
 			c := patient(t, vendorcount.Anthropic, func(w http.ResponseWriter, r *http.Request) {
-				asked++
+				asked.Add(1)
 				_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection goes unseen
 				tt.answer(w, r)
 			}, timeout)
@@ -124,8 +125,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 			if tt.wait > 0 && (wait == nil || wait.For != tt.wait) || tt.wait == 0 && wait != nil {
 				t.Errorf("asked to wait %v", wait)
 			}
-			if asked != 1 {
-				t.Errorf("asked %d times", asked)
+			if n := asked.Load(); n != 1 {
+				t.Errorf("asked %d times", n)
 			}
 		})
 	}
