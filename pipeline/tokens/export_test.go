@@ -93,6 +93,17 @@ func PiecesBy(s Split, text string) (all []string) {
 // Shared says whether two counters have one vocabulary.
 func Shared(a, b *Counter) bool { return a.merger.v == b.merger.v }
 
+// Loaded says whether a vocabulary is held.
+func Loaded() bool {
+	return o200kVocabulary.loaded() || cl100kVocabulary.loaded() || p50kLegacy.loaded() || r50kLegacy.loaded()
+}
+
+func (s *shared[T]) loaded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held != nil
+}
+
 // WindowPieces returns text as the windows and, where these can't tell, the
 // splitters of one piece cut it.
 func WindowPieces(c *Counter, text string) (all []string) {
