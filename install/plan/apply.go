@@ -27,6 +27,7 @@ func (j Journal) Apply(ctx context.Context, p Plan, run Runner) (Outcome, error)
 	if err != nil {
 		return out, err
 	}
+	rec.sweep(time.Now())
 	p, err = p.Pending(ctx, run, !rec.Complete)
 	if err != nil {
 		return out, err
@@ -175,6 +176,7 @@ func (j Journal) Undo(ctx context.Context, name string, run Runner) (Outcome, er
 	if err != nil {
 		return out, err
 	}
+	rec.sweep(time.Now())
 	var errs []error
 	var failed []Done
 	for i := len(rec.Steps) - 1; i >= 0; i-- {

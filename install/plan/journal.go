@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
@@ -114,4 +115,29 @@ func (r *Receipt) begin(d Done) (at int) {
 	}
 	r.Steps = append(r.Steps, d)
 	return len(r.Steps) - 1
+}
+
+// leftFor is how long a write takes at most: what lies beside a file for longer
+// was left by a process that was killed.
+const leftFor = 5 * time.Second
+
+// sweep removes what a process that was killed left beside the files it was
+// writing: they hold what these hold, keys included. What can't be removed is
+// in nobody's way.
+func (r Receipt) sweep(now time.Time) {
+	for _, s := range r.Steps {
+		if s.File == nil || s.Finished {
+			continue
+		}
+		real, err := target(s.File.Path)
+		if err != nil {
+			continue
+		}
+		root, err := os.OpenRoot(filepath.Dir(real))
+		if err != nil {
+			continue
+		}
+		_, _ = atomicfile.SweepFolder(root, ".", now.Add(-leftFor))
+		_ = root.Close()
+	}
 }

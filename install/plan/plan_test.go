@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -381,5 +382,34 @@ func TestTextOfWindowsIsShown(t *testing.T) {
 	}
 	if got := (&plan.File{After: []byte{0xff, 0x00, 0x01}}).Text(); got != "" {
 		t.Errorf("got %q of what is no text", got)
+	}
+}
+
+// What a killed write left beside a file, its keys in it, goes with the next
+// call; a write that is just going on is left alone.
+func TestLeftoversOfAKilledWriteGo(t *testing.T) {
+	dir, j, make := place(t)
+	p := make()
+	write(t, filepath.Join(dir, "theirs.json"), "{}") // the step is begun, and refused
+	if _, err := j.Apply(t.Context(), p, &recorder{}); !errors.Is(err, plan.ErrChanged) {
+		t.Fatalf("got %v", err)
+	}
+	left, going := filepath.Join(dir, ".sm-0123456789abcdef.tmp"), filepath.Join(dir, ".sm-0123456789abcdee.tmp")
+	for range 2 {
+		write(t, left, "{\"key\": \"k\"}")
+		write(t, going, "{")
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(left, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Undo(t.Context(), "p", &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+		if content(t, left) != "-" || content(t, going) != "{" {
+			t.Errorf("left %q, going on %q", content(t, left), content(t, going))
+		}
+		if _, err := j.Apply(t.Context(), p, &recorder{}); !errors.Is(err, plan.ErrChanged) {
+			t.Fatalf("got %v", err)
+		}
 	}
 }
