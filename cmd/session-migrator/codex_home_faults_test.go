@@ -321,7 +321,7 @@ func TestFaultProgramReplaced(t *testing.T) {
 	if err := errors.Join(os.WriteFile(old+".new", append(text, 0), 0o700), os.Rename(old+".new", old)); err != nil {
 		t.Fatal(err)
 	}
-	if out := p.output("status"); !strings.Contains(out, "was replaced or deleted since the daemon was started: stop the daemon and start it again") {
+	if out := p.output("status"); !strings.Contains(out, "was replaced at ") || !strings.Contains(out, "since the daemon was started: stop the daemon and start it again") {
 		t.Errorf("status:\n%s", out)
 	}
 	if out := p.output("doctor"); !strings.Contains(out, "fix: stop the daemon and start it again") {

@@ -224,11 +224,11 @@ func TestFaultStopInAnyPhase(t *testing.T) {
 				}
 				signal := []os.Signal{syscall.SIGTERM, syscall.SIGINT}[i%2]
 				p.start(ph.args...)
-				time.Sleep(100*time.Millisecond + rand.N(ph.span)) // any moment will do
+				time.Sleep(300*time.Millisecond + rand.N(ph.span)) // any moment will do
 				code, took := p.stop(signal)
 				most, stops = max(most, took), stops+1
-				if ph.code != 0 && code == 0 {
-					ended++
+				if ph.code != 0 && code == 0 || code == -1 && p.err.String() == "" {
+					ended++ // or not begun: on a loaded machine the signal comes before the program listens for it
 				} else if code != ph.code || took > 10*time.Second {
 					t.Errorf("%v: exit code %d after %v\n%s", signal, code, took, p.err.String())
 				}
