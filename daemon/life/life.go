@@ -44,7 +44,14 @@ func New(tell func(State)) *Pulse {
 
 // Run tells until ctx ends.
 func (p *Pulse) Run(ctx context.Context) {
-	for sleep(ctx, every) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
 		if !p.own.Load() {
 			p.tell(Alive)
 		}
@@ -65,14 +72,3 @@ func (p *Pulse) End() { p.own.Store(false) }
 
 // Stop says that it was told to stop.
 func (p *Pulse) Stop() { p.tell(Stopping) }
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
-}
