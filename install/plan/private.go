@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -16,12 +17,18 @@ const longest = 1 << 20
 // mostTokens is how many pieces of a changed line are shown.
 const mostTokens = 400
 
+// pattern compiles p when it is first asked for: few commands show a change, and
+// each process would wait for it.
+func pattern(p string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p) })
+}
+
 // bareLine is brackets alone, or the head of a TOML table.
-var bareLine = regexp.MustCompile(`^(?:[\s{}\[\],]*|\s*\[\[?(?:[\w.-]|"[^"]*")+\]?\]\s*)$`)
+var bareLine = pattern(`^(?:[\s{}\[\],]*|\s*\[\[?(?:[\w.-]|"[^"]*")+\]?\]\s*)$`)
 
 // keyLine is a line that begins with a key: [1] with the brackets that open its
 // value, [2] what is left.
-var keyLine = regexp.MustCompile(`^(\s*[{,]?\s*(?:"[^"]{1,80}"|'[^']{1,80}'|[\w.-]{1,80})\s*[:=]\s*[\[{]*)(.*)$`)
+var keyLine = pattern(`^(\s*[{,]?\s*(?:"[^"]{1,80}"|'[^']{1,80}'|[\w.-]{1,80})\s*[:=]\s*[\[{]*)(.*)$`)
 
 // private hides in the lines of a difference what the file's user wrote: values
 // may be keys and tokens, in any form. Names of keys stay, and with them where a
@@ -59,10 +66,10 @@ func keysOnly(line string) string {
 	if len(line) > longest {
 		return hidden
 	}
-	if bareLine.MatchString(line) {
+	if bareLine().MatchString(line) {
 		return line
 	}
-	if m := keyLine.FindStringSubmatch(line); m != nil {
+	if m := keyLine().FindStringSubmatch(line); m != nil {
 		if strings.TrimSpace(m[2]) == "" {
 			return line
 		}
@@ -106,7 +113,7 @@ func added(line string, before [][]string, known map[string]bool) string {
 			b.WriteString(t)
 		}
 	}
-	if text := strings.Join(all[len(all)-tail:], ""); !bareLine.MatchString(text) {
+	if text := strings.Join(all[len(all)-tail:], ""); !bareLine().MatchString(text) {
 		b.WriteString(hidden)
 	} else {
 		b.WriteString(text)

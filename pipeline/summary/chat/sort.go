@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -84,9 +85,9 @@ func (c *Client) status(status int, text, code string, k *kept, q Question) *Err
 func reasonOf(status int, text, code string) Reason {
 	low := strings.ToLower(text + " " + code)
 	switch {
-	case status == http.StatusPaymentRequired || noCredit.MatchString(low):
+	case status == http.StatusPaymentRequired || noCredit().MatchString(low):
 		return NoCredit
-	case status < 500 && noKey.MatchString(low):
+	case status < 500 && noKey().MatchString(low):
 		return BadKey
 	case status == http.StatusTooManyRequests:
 		return RateLimited
@@ -98,28 +99,34 @@ func reasonOf(status int, text, code string) Reason {
 		return ServerError
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return BadKey
-	case status == http.StatusNotFound && !formWords.MatchString(low), status == http.StatusBadRequest && noModel.MatchString(low):
+	case status == http.StatusNotFound && !formWords().MatchString(low), status == http.StatusBadRequest && noModel().MatchString(low):
 		return NoSuchModel
 	}
 	return BadRequest
 }
 
+// pattern compiles p when it is first asked for: most processes ask no endpoint,
+// and each would wait for it.
+func pattern(p string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p) })
+}
+
 // Some say with 400 or 429 what others say with a status of its own.
 var (
-	noCredit = regexp.MustCompile(`insufficient[_ ](quota|balance|credits?)|exceeded_current_quota|arrearage`)
-	noKey    = regexp.MustCompile(`invalid[_ ]api[_ ]key|api key not valid|incorrect api key`)
-	noModel  = regexp.MustCompile(`model[^.]{0,60}(not exist|not found|not_found)|(invalid|unknown) model`)
+	noCredit = pattern(`insufficient[_ ](quota|balance|credits?)|exceeded_current_quota|arrearage`)
+	noKey    = pattern(`invalid[_ ]api[_ ]key|api key not valid|incorrect api key`)
+	noModel  = pattern(`model[^.]{0,60}(not exist|not found|not_found)|(invalid|unknown) model`)
 )
 
 // long are the words by which endpoints say that a text is too long.
-var long = regexp.MustCompile(`context_length_exceeded|exceed_context_size|context (length|window|size)|maximum (model )?(context|input|prompt)|(prompt|input|request)( is|'s)? too (long|large)|range of input length|exceeds? the (available|model'?s?) (context|token)|reduce the length|too many (input )?tokens|n_ctx`)
+var long = pattern(`context_length_exceeded|exceed_context_size|context (length|window|size)|maximum (model )?(context|input|prompt)|(prompt|input|request)( is|'s)? too (long|large)|range of input length|exceeds? the (available|model'?s?) (context|token)|reduce the length|too many (input )?tokens|n_ctx`)
 
 func overflows(status int, low string) bool {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return long.MatchString(low)
+		return long().MatchString(low)
 	}
 	return false
 }
@@ -161,10 +168,10 @@ func answer(ch openai.ChatCompletionChoice) (text string, r Reason, said string)
 }
 
 var (
-	formWords  = regexp.MustCompile(`response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|schema`)
-	limitWords = regexp.MustCompile(`max_(completion_)?tokens`)
-	unknown    = regexp.MustCompile(`unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|extra (inputs|fields)|use '?max_`)
-	number     = regexp.MustCompile(`\d{2,}`)
+	formWords  = pattern(`response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|schema`)
+	limitWords = pattern(`max_(completion_)?tokens`)
+	unknown    = pattern(`unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|extra (inputs|fields)|use '?max_`)
+	number     = pattern(`\d{2,}`)
 )
 
 // adapt learns from a refusal what the server doesn't take of a question that
@@ -177,12 +184,12 @@ func (c *Client) adapt(e *Error, m manner) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case limitWords.MatchString(low):
-		if unknown.MatchString(low) && len(m.limits) > 1 {
+	case limitWords().MatchString(low):
+		if unknown().MatchString(low) && len(m.limits) > 1 {
 			c.limits = m.limits[1:]
 			return true
 		}
-		for _, n := range number.FindAllString(low, -1) { // "the valid range is [1, 8192]"
+		for _, n := range number().FindAllString(low, -1) { // "the valid range is [1, 8192]"
 			if v, err := strconv.Atoi(n); err == nil && v >= 256 && (m.most == 0 || v < m.most) {
 				c.most = v
 				return true
@@ -192,7 +199,7 @@ func (c *Client) adapt(e *Error, m manner) bool {
 	case strings.Contains(low, "temperature") && !m.warm:
 		c.warm = true
 		return true
-	case formWords.MatchString(low) && len(m.forms) > 1:
+	case formWords().MatchString(low) && len(m.forms) > 1:
 		c.forms = m.forms[1:]
 		return true
 	}

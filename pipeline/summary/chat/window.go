@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +40,7 @@ func (c *Client) Window(ctx context.Context) (tokens int, hint string) {
 }
 
 // numCtx is a line of what a Modelfile sets.
-var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
+var numCtx = pattern(`(?m)^num_ctx\s+(\d+)`)
 
 // ollama asks what is loaded, else what the Modelfile sets. What the model could
 // take (model_info) says nothing of what it is loaded with.
@@ -66,7 +65,7 @@ func (c *Client) ollama(ctx context.Context) int {
 		Parameters string `json:"parameters"`
 	}
 	if c.get(ctx, http.MethodPost, "/api/show", map[string]string{"model": c.e.Model}, &show) == nil {
-		if m := numCtx.FindStringSubmatch(show.Parameters); m != nil {
+		if m := numCtx().FindStringSubmatch(show.Parameters); m != nil {
 			n, err := strconv.Atoi(m[1])
 			if err == nil {
 				return n
