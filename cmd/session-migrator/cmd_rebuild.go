@@ -53,13 +53,5 @@ func (a *app) threadIDs(ctx context.Context, sessions []string) ([]string, error
 		return nil, err
 	}
 	defer r.close()
-	var ids []string
-	for _, s := range sessions {
-		id, err := r.thread(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return r.threads(ctx, sessions)
 }

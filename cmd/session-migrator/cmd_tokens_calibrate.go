@@ -236,13 +236,9 @@ func (a *app) sampleTexts(ctx context.Context, c config.Config, given []string) 
 		return nil, err
 	}
 	defer r.close()
-	var ids []string
-	for _, s := range sessions {
-		id, err := r.thread(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
+	ids, err := r.threads(ctx, sessions)
+	if err != nil {
+		return nil, err
 	}
 	if len(given) == 0 {
 		threads, _, err := r.db.Threads(ctx, store.Filter{Limit: newestSessions})

@@ -173,6 +173,18 @@ func (r *reader) thread(ctx context.Context, arg string) (string, error) {
 	return id, err
 }
 
+// threads is thread for each of them.
+func (r *reader) threads(ctx context.Context, args []string) (ids []string, err error) {
+	for _, s := range args {
+		id, err := r.thread(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 // withNewest says which sessions there are.
 func (r *reader) withNewest(ctx context.Context, err error) error {
 	near, total, listErr := r.db.Threads(ctx, store.Filter{Limit: 5, Archived: true})
