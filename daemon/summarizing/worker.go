@@ -265,7 +265,7 @@ func (w *Worker) drop(id string) {
 	delete(w.queue, id)
 }
 
-// later looks at a thread again after a while, unless it changed meanwhile.
+// later looks at a thread again after a while.
 func (w *Worker) later(id string, after time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
