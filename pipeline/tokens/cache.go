@@ -17,7 +17,7 @@ import (
 type cache struct {
 	short []uint64    // pieces of 1-7 bytes
 	mid   [][2]uint64 // 8-15 bytes
-	wide  [3]wide     // more, see wide.go
+	wide  wide        // more, see wide.go
 	turn  uint        // whose turn it is to go
 }
 
@@ -40,7 +40,6 @@ func newCache() cache {
 	return cache{
 		short: make([]uint64, 1<<shortBits),
 		mid:   make([][2]uint64, 1<<midBits),
-		wide:  [3]wide{{width: 4, most: 15}, {width: 8, most: 16}, {width: 16, most: 14}},
 	}
 }
 
@@ -84,6 +83,15 @@ func (c *Counter) countPiece(text []byte, i, j int) int {
 
 // count8 counts a piece of 1-7 bytes.
 func (c *Counter) count8(text []byte, i, j int) int {
+	key := shortKey(load8(text, i), j-i)
+	if slot := (*shortCache)(c.cache.short)[shortSlot(key)]; (slot^key)&^countMask == 0 {
+		return int(slot >> keyCount & 0xf)
+	}
+	return c.seek8(text, i, j)
+}
+
+// seek8 counts a piece of 1-7 bytes that is not at its first place.
+func (c *Counter) seek8(text []byte, i, j int) int {
 	key := shortKey(load8(text, i), j-i)
 	at := shortSlot(key)
 	group := (*[shortGroup]uint64)(c.cache.short[at&^(shortGroup-1):])

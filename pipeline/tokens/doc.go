@@ -7,7 +7,7 @@
 //	 1. What is not UTF-8 is made so, in the way of WHATWG and Rust.
 //	 2. The split pattern of the encoding cuts the text into pieces. The patterns
 //	    are worked out by hand, with a path for ASCII and one for any rune.
-//	 3. A piece of up to 120 bytes is looked up in the counter's cache.
+//	 3. A piece of up to 240 bytes is looked up in the counter's cache.
 //	 4. What is not there is cut into tokens by the merge core, in time linear in
 //	    the piece, with long runs of one byte shortened first (runs.go).
 //

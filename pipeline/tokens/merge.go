@@ -11,9 +11,9 @@ package tokens
 // where merging by rank is quadratic or at best n log n.
 type merger struct {
 	v     *vocabulary
-	stack []uint32 // tokens taken so far
-	dead  []uint64 // a bit a position that leads nowhere
-	memo  []uint64 // verdicts on pairs: pairKey<<2 | 2 | verdict; direct-mapped
+	stack []uint32               // tokens taken so far
+	dead  []uint64               // a bit a position that leads nowhere
+	memo  *[1 << memoBits]uint64 // verdicts on pairs: memoKey | verdict; direct-mapped
 	// periods holds what is known of long runs of a rune, see runs.go.
 	periods map[rune]period
 	hints   hints
@@ -29,7 +29,7 @@ const (
 )
 
 func newMerger(v *vocabulary) *merger {
-	return &merger{v: v, memo: make([]uint64, 1<<memoBits)}
+	return &merger{v: v, memo: new([1 << memoBits]uint64)}
 }
 
 // count returns the number of tokens of a piece that is not empty.
@@ -51,13 +51,23 @@ func (m *merger) count(piece []byte) int {
 // slice is good until the next call.
 func (m *merger) encode(piece []byte, id uint32) []uint32 {
 	m.reserve(len(piece))
-	info, stack, dead := m.v.info, m.stack[:0], m.dead
+	info, stack, dead, memo := m.v.info, m.stack[:0], m.dead, m.memo
+	gone, last := false, noToken // whether a position is dead; the token before id
 	for at := 0; ; {
 		row := info[id]
 		end := at + int(row>>tokenLength)
-		if dead[end>>6]>>(end&63)&1 == 0 && (len(stack) == 0 || m.agree(stack[len(stack)-1], id)) {
+		fits := !gone || dead[end>>6]>>(end&63)&1 == 0
+		if fits && last != noToken {
+			known := memoKey(last, id)
+			if slot := memo[memoSlot(known)] ^ known; slot <= 1 {
+				fits = slot != 0
+			} else {
+				fits = m.agree(last, id)
+			}
+		}
+		if fits {
 			stack = append(stack, id)
-			at = end
+			last, at = id, end
 			if at == len(piece) {
 				m.stack = stack
 				return stack
@@ -71,9 +81,14 @@ func (m *merger) encode(piece []byte, id uint32) []uint32 {
 		}
 		// Nothing fits here. The first position is never dead: every text has
 		// an encoding.
+		gone = true
 		dead[at>>6] |= 1 << (at & 63)
-		id = stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
+		id = last
+		if stack = stack[:len(stack)-1]; len(stack) > 0 {
+			last = stack[len(stack)-1]
+		} else {
+			last = noToken
+		}
 		at -= m.v.length(id)
 	}
 }
@@ -96,18 +111,25 @@ func (m *merger) reserve(n int) {
 
 // agree says whether left and right are the encoding of their joint text.
 func (m *merger) agree(left, right uint32) bool {
-	key := pairKey(left, right)
-	slot := &m.memo[spread(key)>>(64-memoBits)]
-	if *slot>>2 == key && *slot&2 != 0 {
-		return *slot&1 != 0
+	key := memoKey(left, right)
+	slot := &m.memo[memoSlot(key)]
+	if *slot^key <= 1 {
+		return *slot != key
 	}
-	verdict := uint64(0)
+	*slot = key
 	if m.v.neighbours(left, right) {
-		verdict = 1
+		*slot |= 1
+		return true
 	}
-	*slot = key<<2 | 2 | verdict
-	return verdict != 0
+	return false
 }
+
+// memoKey is what is remembered of two tokens, the verdict left 0. No key is 0,
+// as a slot is where nothing is remembered.
+func memoKey(left, right uint32) uint64 { return pairKey(left, right)<<2 | 2 }
+
+// memoSlot is where it stands.
+func memoSlot(key uint64) uint64 { return spread(key) >> (64 - memoBits) }
 
 // neighbours takes the merges that made left and right apart again, the last
 // one first, and watches the two tokens at the seam. Had these two been free

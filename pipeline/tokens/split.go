@@ -31,6 +31,19 @@ func (t *classTable) blanks(text []byte, i int) int {
 	return last
 }
 
+// bothRun passes over runes of three bytes that are of classBoth: ideographs,
+// Kana, Hangul, by far the most in runs of such.
+func (t *classTable) bothRun(text []byte, i int) int {
+	for i < len(text) {
+		b := text[i]
+		if !t.both[b] && (b&0xf0 != 0xe0 || t.blocks[t.block[int(b&0xf)<<6|int(text[i+1]&0x3f)]][text[i+2]&0x3f] != classBoth) {
+			break
+		}
+		i += 3
+	}
+	return i
+}
+
 // symbols matches [^\s\p{L}\p{N}]* at i.
 func (t *classTable) symbols(text []byte, i int) int {
 	for i < len(text) {

@@ -90,8 +90,8 @@ func (t *classTable) cl100kLetters(text []byte, i int) int {
 	for i < len(text) {
 		c, w := t.ascii[text[i]], 1
 		if c == 0 {
-			if t.both[text[i]] {
-				i += 3
+			if end := t.bothRun(text, i); end > i {
+				i = end
 				continue
 			}
 			c, w = t.at(text, i)

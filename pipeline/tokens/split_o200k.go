@@ -117,8 +117,8 @@ func (t *classTable) o200kLetters(text []byte, i int) (end int, small bool) {
 	c, w := t.at(text, i)
 	for c == classUpper || c == classBoth || c == classMark {
 		i += w
-		for i < len(text) && t.both[text[i]] {
-			i, c = i+3, classBoth
+		if end := t.bothRun(text, i); end > i {
+			i, c = end, classBoth
 		}
 		if c != classUpper {
 			either = i

@@ -13,10 +13,14 @@ const (
 // wideIndex returns the place of the rune that text starts with in the table,
 // or a number beyond it.
 func wideIndex(text []byte) uint {
-	if len(text) < 3 || text[0]&0xf0 != 0xe0 || text[1]&0xc0 != 0x80 || text[2]&0xc0 != 0x80 {
+	if len(text) < 3 {
 		return wideEnd
 	}
-	return (uint(text[0]&0xf)<<12 | uint(text[1]&0x3f)<<6 | uint(text[2]&0x3f)) - wideFirst
+	rune3 := uint(text[0]) | uint(text[1])<<8 | uint(text[2])<<16
+	if rune3&0xc0c0f0 != 0x8080e0 {
+		return wideEnd
+	}
+	return (rune3&0xf<<12 | rune3>>2&0xfc0 | rune3>>16&0x3f) - wideFirst
 }
 
 // widen fills the table: as in a cell, the base where the walk goes on, that of

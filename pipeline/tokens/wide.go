@@ -3,35 +3,37 @@ package tokens
 import (
 	"encoding/binary"
 	"math/bits"
+	"math/rand/v2"
 )
 
 // wide is the part of a cache for pieces of 16 bytes or more: clauses of Chinese
 // and Japanese, long names, rules. Most texts have few, some consist of them, so
-// it grows with what it is given. A slot of so many words has the piece,
-// see wideKey, and in the last word
+// it grows with what it is given.
 //
-//	bits 32-63  of the piece's hash
-//	bits 16-31  its tokens
-//	bits  0-15  its length
-//
-// A piece has a slot and stands there or in one of its neighbours.
+// A piece would take up to 240 bytes, and a cache that holds tens of thousands of
+// them is so large that the processor waits for memory at each. So what stands
+// here is not the piece but 120 bits of a hash that is drawn anew for each
+// counter, and nothing else tells two pieces apart. That is enough: see key.
 type wide struct {
-	slots []uint64
-	width int  // words of a slot
-	size  uint // 1<<size slots are there
-	most  uint // 1<<most slots are the most
+	// slots has groups of wideWays, which is a line of the processor's cache; a
+	// piece may stand anywhere in its group. The low byte of a slot's second
+	// word has the tokens, 0 where the slot is empty.
+	slots [][wideWays]wideSlot
+	size  uint // 1<<size groups are there
 	added int  // pieces put in since it grew
+	draw  [wideMax / 8]uint64
 }
 
-const (
-	wideWays = 8 // slots a piece may stand in
-	wideFew  = 8 // 1<<wideFew slots are the fewest
-	// wideMax is the longest piece remembered: all words of the largest slot
-	// but the last.
-	wideMax  = 15 * 8
-	wideSame = ^uint64(0xffff << wideCount)
+type wideSlot [2]uint64
 
-	wideCount = 16
+const (
+	wideWays = 4
+	// 1<<wideFew groups are the fewest, 16 KB, and 1<<wideMost the most, 2 MB.
+	wideFew, wideMost = 8, 15
+	// wideMax is the longest piece remembered, in bytes. It cannot have more
+	// tokens than bytes, and a slot has 8 bits for them.
+	wideMax  = 240
+	wideMask = 1<<8 - 1
 )
 
 // countWide counts a piece of 16 bytes or more.
@@ -40,90 +42,83 @@ func (c *Counter) countWide(text []byte, i, j int) int {
 	if len(piece) > wideMax {
 		return c.merger.count(piece)
 	}
-	t := &c.cache.wide[0]
-	if len(piece) > 24 {
-		t = &c.cache.wide[1]
-		if len(piece) > 56 {
-			t = &c.cache.wide[2]
-		}
-	}
+	t := &c.cache.wide
 	if t.slots == nil {
-		t.grow(wideFew)
+		t.start()
 	}
-	var key [wideMax / 8]uint64
-	words, tag := key[:t.width-1], wideKey(&key, piece, t.width-1)
-	slot := t.slot(tag, 0)
-	last := len(slot) - 1
-	if (slot[last]^tag)&wideSame == 0 && same(slot, words) {
-		return int(slot[last] >> wideCount & 0xffff)
-	}
-	c.cache.turn++
-	free := t.slot(tag, int(c.cache.turn%wideWays))
-	for way := 1; way < wideWays; way++ {
-		other := t.slot(tag, way)
-		if (other[last]^tag)&wideSame == 0 && same(other, words) {
-			for k := range slot {
-				slot[k], other[k] = other[k], slot[k]
-			}
-			return int(slot[last] >> wideCount & 0xffff)
-		}
-		if other[last] == 0 {
-			free = other
+	key := t.key(piece)
+	group := t.group(key)
+	for k := range group {
+		if slot := &group[k]; slot[0] == key[0] && (slot[1]^key[1])&^wideMask == 0 {
+			return int(slot[1] & wideMask)
 		}
 	}
 	count := c.merger.count(piece)
-	if slot[last] != 0 {
-		copy(free, slot)
-	}
-	copy(slot, words)
-	slot[last] = tag | uint64(count)<<wideCount
-	if t.added++; t.added > 1<<t.size/2 && t.size < t.most {
-		t.grow(t.size + 1)
+	c.cache.turn++
+	t.put(group, wideSlot{key[0], key[1] | uint64(count)}, c.cache.turn)
+	if t.added++; t.added > wideWays<<t.size/2 && t.size < wideMost {
+		t.grow()
 	}
 	return count
 }
 
-// wideKey fills the first words of a key and returns its tag. As many are filled
-// whatever the length of the piece, so that this is not to be foreseen: the last
-// ones overlap. Nor does a word's part in the hash wait for another's.
-func wideKey(key *[wideMax / 8]uint64, piece []byte, words int) (tag uint64) {
-	hash := uint64(len(piece))
-	for k := range words {
-		word := binary.LittleEndian.Uint64(piece[min(8*k, len(piece)-8):])
-		key[k] = word
-		hash ^= bits.RotateLeft64(spread(word), 7*k)
+// start makes the fewest slots and draws the hash.
+func (t *wide) start() {
+	t.slots, t.size = make([][wideWays]wideSlot, 1<<wideFew), wideFew
+	for k := range t.draw {
+		t.draw[k] = rand.Uint64() //nolint:gosec // seeded by the system; no secret hangs on it
 	}
-	return spread(hash^hash>>32)&^0xffffffff | uint64(len(piece))
 }
 
-// slot returns one of the slots of a piece with that tag, 0 for the first.
-func (t *wide) slot(tag uint64, way int) []uint64 {
-	at := (int(tag>>(64-t.size)) ^ way) * t.width
-	return t.slots[at : at+t.width : at+t.width]
-}
-
-// same says whether a slot starts with the words.
-func same(slot, words []uint64) bool {
-	slot = slot[:len(words)]
-	differ := uint64(0)
-	for k, word := range words {
-		differ |= slot[k] ^ word
+// key returns the hash of a piece of 16 to wideMax bytes, the low byte of the
+// second word left free. It is NH (Black, Halevi, Krawczyk, Krovetz, Rogaway,
+// "UMAC", 1999): words of the text and drawn ones are added, two sums multiplied,
+// the products added up in 128 bits. Whatever two pieces are, of all draws less
+// than one in 2^55 gives them one key: 2^-64 for all bits, and 8 are left out.
+// For a wrong count they must also meet in one group. The last words overlap those
+// before, so the length is hashed, too.
+func (t *wide) key(piece []byte) wideSlot {
+	n := len(piece)
+	high, low := uint64(0), spread(uint64(n))
+	for i := 0; i < n; i += 16 {
+		two := piece[min(i, n-16):]
+		drawn := t.draw[i/8 : i/8+2 : i/8+2]
+		h, l := bits.Mul64(binary.LittleEndian.Uint64(two)+drawn[0], binary.LittleEndian.Uint64(two[8:])+drawn[1])
+		carry := uint64(0)
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
 	}
-	return differ == 0
+	return wideSlot{low, high &^ wideMask}
 }
 
-// grow makes room for 1<<size pieces.
-func (t *wide) grow(size uint) {
+// group returns where a piece with that key may stand.
+func (t *wide) group(key wideSlot) *[wideWays]wideSlot {
+	return &t.slots[spread(key[0]^key[1]&^wideMask)>>(64-t.size)]
+}
+
+// put enters a slot in a group, in the place of another where there is no room.
+func (t *wide) put(group *[wideWays]wideSlot, slot wideSlot, turn uint) {
+	at := turn % wideWays
+	for k := range group {
+		if group[k][1]&wideMask == 0 {
+			at = uint(k)
+			break
+		}
+	}
+	group[at] = slot
+}
+
+// grow makes room for more pieces.
+func (t *wide) grow() {
 	old := t.slots
-	t.slots, t.size, t.added = make([]uint64, t.width<<size), size, 0
-	for ; len(old) > 0; old = old[t.width:] {
-		if tag := old[t.width-1]; tag != 0 {
-			way := 0
-			for way < wideWays-1 && t.slot(tag, way)[t.width-1] != 0 {
-				way++
+	t.size, t.added = min(t.size+2, wideMost), 0
+	t.slots = make([][wideWays]wideSlot, 1<<t.size)
+	for g := range old {
+		for k, slot := range old[g] {
+			if slot[1]&wideMask != 0 {
+				t.put(t.group(slot), slot, uint(k))
+				t.added++
 			}
-			copy(t.slot(tag, way), old[:t.width])
-			t.added++
 		}
 	}
 }

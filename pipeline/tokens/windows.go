@@ -267,7 +267,7 @@ func (c *Counter) countStarts(w []byte, starts uint64) (count int) {
 		key := shortKey(binary.LittleEndian.Uint64(w[b:]), n)
 		slot := short[shortSlot(key)]
 		if (slot^key)&^countMask != 0 {
-			count += c.count8(w, b, b+n)
+			count += c.seek8(w, b, b+n)
 			continue
 		}
 		count += int(slot >> keyCount & 0xf)
