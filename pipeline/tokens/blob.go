@@ -39,15 +39,16 @@ type words struct {
 func inflate(blob string) *words {
 	r := flate.NewReader(strings.NewReader(blob))
 	read := func(size int) []byte {
-		column := make([]byte, size)
+		column := inLargePages(make([]byte, size))
 		if _, err := io.ReadFull(r, column); err != nil {
 			panic(fmt.Sprintf("bug: inflate embedded vocabulary: %v", err))
 		}
 		return column
 	}
 	w := &words{count: int(binary.LittleEndian.Uint32(read(4)))}
+	columns := read(6 * w.count)
 	for _, column := range []*[]byte{&w.shared, &w.more, &w.split, &w.ranks[0], &w.ranks[1], &w.ranks[2]} {
-		*column = read(w.count)
+		*column, columns = columns[:w.count], columns[w.count:]
 	}
 	size := 0
 	for _, n := range w.more {

@@ -19,7 +19,7 @@ func newPairTable(count int) pairTable {
 	width := uint(bits.Len(uint(count * 5 / 4)))
 	return pairTable{
 		maybe: make([]uint64, (1<<width)*pairFilterBits/64),
-		slots: make([]uint32, 1<<width),
+		slots: inLargePages(make([]uint32, 1<<width)),
 		shift: 64 - width,
 	}
 }

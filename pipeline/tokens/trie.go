@@ -165,7 +165,11 @@ func (p *packer) grow(size int) {
 	for len(p.free) < blocks {
 		p.free, p.bases = append(p.free, ^uint64(0)), append(p.bases, ^uint64(0))
 	}
-	p.cells = append(p.cells, make([]uint64, blocks*64-len(p.cells))...)
+	if p.cells == nil {
+		p.cells = inLargePages(make([]uint64, blocks*64))
+	} else {
+		p.cells = append(p.cells, make([]uint64, blocks*64-len(p.cells))...)
+	}
 }
 
 // place takes and returns the first base where all labels fall on free cells.

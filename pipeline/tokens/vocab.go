@@ -75,7 +75,7 @@ func (s *shared[T]) release() {
 
 // build makes the tables: the trie, then with its help what is known of tokens.
 func build(w *words) *vocabulary {
-	v := &vocabulary{trie: newTrie(w), info: make([]uint64, w.count), pairs: newPairTable(w.count)}
+	v := &vocabulary{trie: newTrie(w), info: inLargePages(make([]uint64, w.count)), pairs: newPairTable(w.count)}
 	var known [257]uint32 // by depth: longest token + 1 up to here, on the way to the last token
 	w.each(func(i int, token []byte) {
 		for d := int(w.shared[i]); d < len(token); d++ {
