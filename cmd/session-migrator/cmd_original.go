@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -118,12 +118,12 @@ func runOriginal(ctx context.Context, a *app, refs []string, session string) err
 }
 
 // turnRange is a reference to several turns.
-var turnRange = regexp.MustCompile(`^t(\d{1,9})-t(\d{1,9})$`)
+var turnRange = pattern.Lazy(`^t(\d{1,9})-t(\d{1,9})$`)
 
 // beyond names the turns of a reference that its session doesn't have, and how
 // many it has; empty if it has them all.
 func (r *reader) beyond(ctx context.Context, ref, threadID string) (gap string, turns int, err error) {
-	m := turnRange.FindStringSubmatch(ref)
+	m := turnRange().FindStringSubmatch(ref)
 	if m == nil {
 		return "", 0, nil
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/handoff"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/decide"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -167,14 +167,14 @@ func (f sessionsFlags) filter(now time.Time) (store.Filter, error) {
 	return store.Filter{Workspace: key, Since: since, Limit: f.limit, Subagents: f.subagents, Archived: f.archived}, nil
 }
 
-var sinceAge = regexp.MustCompile(`^(\d{1,6})(m|h|d|w)$`)
+var sinceAge = pattern.Lazy(`^(\d{1,6})(m|h|d|w)$`)
 
 // parseSince reads an age such as 7d, or a date. Empty is the zero time.
 func parseSince(s string, now time.Time) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if m := sinceAge.FindStringSubmatch(s); m != nil {
+	if m := sinceAge().FindStringSubmatch(s); m != nil {
 		n, err := strconv.Atoi(m[1])
 		if err != nil {
 			return time.Time{}, usagef("--since %q: %w", s, err)

@@ -179,7 +179,7 @@ func switchedOn(said choices.Choice, m sink.Mode, f sinkFlags, now time.Time) ch
 // folder makes a folder given on the command line absolute. Nothing is written
 // to a Codex home.
 func folder(c config.Config, dir string) (string, error) {
-	if dir == "" || anySystem.MatchString(dir) {
+	if dir == "" || anySystem().MatchString(dir) {
 		return dir, nil
 	}
 	abs, err := filepath.Abs(dir)

@@ -99,7 +99,7 @@ func runTokensImport(a *app, path string, f importFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.expectedHash != "" && !hexHash.MatchString(f.expectedHash) {
+	if f.expectedHash != "" && !hexHash().MatchString(f.expectedHash) {
 		return hinted(usagef("--sha256 %q is no SHA-256", clean(f.expectedHash, false)), "give the 64 hexadecimal digits that the publisher names, or leave it out")
 	}
 	file, err := readVocabulary(path)

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -249,14 +249,14 @@ func unread(err error) error {
 }
 
 // anySystem matches an absolute path of Windows wherever it is asked for.
-var anySystem = regexp.MustCompile(`^([A-Za-z]:[\\/]|\\\\)`)
+var anySystem = pattern.Lazy(`^([A-Za-z]:[\\/]|\\\\)`)
 
 // workspaceKey turns what --workspace says into the store's key; empty for all.
 func workspaceKey(dir string) (string, error) {
 	if dir == "" || dir == "all" {
 		return "", nil
 	}
-	if !anySystem.MatchString(dir) {
+	if !anySystem().MatchString(dir) {
 		abs, err := filepath.Abs(dir)
 		if err != nil {
 			return "", usagef("resolve workspace %q: %w", dir, err)

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/pipeline/capacity"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -86,7 +86,7 @@ func notImported(path string, file []byte, split string, err error) error {
 }
 
 // hexHash is a SHA-256 as people write it.
-var hexHash = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+var hexHash = pattern.Lazy(`^[0-9a-fA-F]{64}$`)
 
 // importedFor gives the ids that --for means. A name that neither the table nor
 // the settings know, and that is of no family, is one that nobody asks for.

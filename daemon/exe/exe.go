@@ -12,9 +12,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // File is the program that a process was started from. It can be written down
@@ -102,7 +103,7 @@ func (f File) Replaced() bool {
 
 // released matches a version that somebody gave out; what stands between two
 // of them is told by its date.
-var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[a-z][0-9a-z.]*)?$`)
+var released = pattern.Lazy(`^v\d+\.\d+\.\d+(-[a-z][0-9a-z.]*)?$`)
 
 // Version is the released version of what lies there now; empty if it is none,
 // or can't be read.
@@ -111,7 +112,7 @@ func (c Change) Version() string {
 		return ""
 	}
 	i, err := buildinfo.ReadFile(c.path)
-	if err != nil || !released.MatchString(i.Main.Version) {
+	if err != nil || !released().MatchString(i.Main.Version) {
 		return ""
 	}
 	return i.Main.Version

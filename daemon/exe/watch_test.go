@@ -55,7 +55,7 @@ func TestOnlyReleasesAreNamed(t *testing.T) {
 		"v1.2.3": true, "v1.2.3-rc.1": true, "(devel)": false, "": false,
 		"v1.2.4-0.20260901080000-0123456789ab": false, "v1.2.3+dirty": false,
 	} {
-		if got := released.MatchString(v); got != want {
+		if got := released().MatchString(v); got != want {
 			t.Errorf("%q: %t, want %t", v, got, want)
 		}
 	}

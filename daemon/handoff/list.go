@@ -3,12 +3,12 @@ package handoff
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -89,11 +89,11 @@ func (h Handoff) Name(max int) string {
 	return s
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+var plainWord = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 
 // word quotes an argument where a shell would not take it as one.
 func word(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // peek is how much of a line that is too long is kept at either end to find
@@ -237,7 +238,7 @@ func supported(version string) bool {
 // tailID finds an id among the last members of the outermost object. Inside a
 // string its quotes would be escaped, inside another object more than one brace
 // would follow.
-var tailID = regexp.MustCompile(`,\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+var tailID = pattern.Lazy(`,\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
 // idOf finds the id of a line that is too long to be parsed.
 func idOf(l rawLine) json.RawMessage {
@@ -259,7 +260,7 @@ func idOf(l rawLine) json.RawMessage {
 			return e.usableID()
 		}
 	}
-	if m := tailID.FindSubmatch(l.tail); m != nil {
+	if m := tailID().FindSubmatch(l.tail); m != nil {
 		e := envelope{ID: m[1]}
 		return e.usableID()
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/session-migrator/session-migrator/pipeline"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 	"github.com/session-migrator/session-migrator/store"
 )
@@ -29,8 +29,8 @@ func getOmittedOriginal() *tool {
 }
 
 var (
-	refShape = regexp.MustCompile(`^(om_[0-9a-f]{8}\.[0-9]{1,18})(?:@([0-9]{1,18})\+([0-9]{1,18}))?$`)
-	refTurns = regexp.MustCompile(`^t[0-9]{1,9}(-t[0-9]{1,9})?$`)
+	refShape = pattern.Lazy(`^(om_[0-9a-f]{8}\.[0-9]{1,18})(?:@([0-9]{1,18})\+([0-9]{1,18}))?$`)
+	refTurns = pattern.Lazy(`^t[0-9]{1,9}(-t[0-9]{1,9})?$`)
 )
 
 // original is a ref as it was read.
@@ -46,10 +46,10 @@ func parseOriginal(text string) (original, error) {
 		text = ref
 	}
 	ref := strings.Trim(text, " \t\r\n`'\",;:()[]{}<>⟦⟧")
-	if refTurns.MatchString(ref) {
+	if refTurns().MatchString(ref) {
 		return original{ref: ref, whole: ref, turns: true}, nil
 	}
-	m := refShape.FindStringSubmatch(ref)
+	m := refShape().FindStringSubmatch(ref)
 	if m == nil {
 		return original{}, advise("Can't read %q as a ref: want om_7f3a91c2.412, om_7f3a91c2.412@1800+5200, t17 or t17-t30, as it stands in the text.", echoed(text, 60))
 	}

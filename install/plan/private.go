@@ -2,10 +2,10 @@ package plan
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // hidden stands for what is not shown of a file of others.
@@ -17,18 +17,12 @@ const longest = 1 << 20
 // mostTokens is how many pieces of a changed line are shown.
 const mostTokens = 400
 
-// pattern compiles p when it is first asked for: few commands show a change, and
-// each process would wait for it.
-func pattern(p string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p) })
-}
-
 // bareLine is brackets alone, or the head of a TOML table.
-var bareLine = pattern(`^(?:[\s{}\[\],]*|\s*\[\[?(?:[\w.-]|"[^"]*")+\]?\]\s*)$`)
+var bareLine = pattern.Lazy(`^(?:[\s{}\[\],]*|\s*\[\[?(?:[\w.-]|"[^"]*")+\]?\]\s*)$`)
 
 // keyLine is a line that begins with a key: [1] with the brackets that open its
 // value, [2] what is left.
-var keyLine = pattern(`^(\s*[{,]?\s*(?:"[^"]{1,80}"|'[^']{1,80}'|[\w.-]{1,80})\s*[:=]\s*[\[{]*)(.*)$`)
+var keyLine = pattern.Lazy(`^(\s*[{,]?\s*(?:"[^"]{1,80}"|'[^']{1,80}'|[\w.-]{1,80})\s*[:=]\s*[\[{]*)(.*)$`)
 
 // private hides in the lines of a difference what the file's user wrote: values
 // may be keys and tokens, in any form. Names of keys stay, and with them where a

@@ -234,7 +234,7 @@ func unknown(n name, surface string) Model {
 		Source: OriginDefault, MatchedBy: MatchNone, Confidence: ConfidenceNone,
 		Basis: "default", Note: "in no table: the usual least",
 	}
-	if size := sizeMark.FindStringSubmatch(n.canon); size != nil {
+	if size := sizeMark().FindStringSubmatch(n.canon); size != nil {
 		// Not a guess: the name says that the window is smaller.
 		if w := parseWindow(size[1]); w > 0 {
 			m.Window = min(m.Window, w)

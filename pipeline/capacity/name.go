@@ -1,9 +1,10 @@
 package capacity
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // name is a model's name taken apart.
@@ -47,30 +48,30 @@ var (
 	// localHosts allot the window themselves, whatever the model could do.
 	localHosts = map[string]bool{"ollama": true, "llamacpp": true, "lemonade": true}
 	// regions stand between a host and an id.
-	regions = regexp.MustCompile(`^(us|eu|global|global-standard|[a-z]{2}(-gov)?-[a-z]+-\d)$`)
+	regions = pattern.Lazy(`^(us|eu|global|global-standard|[a-z]{2}(-gov)?-[a-z]+-\d)$`)
 
-	explicitAt      = regexp.MustCompile(`@(\d+|\d+(?:\.\d+)?[km])$`)
-	explicitBracket = regexp.MustCompile(`\[(\d+(?:\.\d+)?[km])\]$`)
-	explicitBedrock = regexp.MustCompile(`(-v\d+:\d+):(\d+k)$`)
+	explicitAt      = pattern.Lazy(`@(\d+|\d+(?:\.\d+)?[km])$`)
+	explicitBracket = pattern.Lazy(`\[(\d+(?:\.\d+)?[km])\]$`)
+	explicitBedrock = pattern.Lazy(`(-v\d+:\d+):(\d+k)$`)
 
 	// versionAt is what hosts themselves write behind "@": a snapshot's day,
 	// Vertex's numbers and words, a region; a variant may follow.
-	versionAt = regexp.MustCompile(`^(20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])|00[1-9]|0[1-9]\d|default|latest|` +
+	versionAt = pattern.Lazy(`^(20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])|00[1-9]|0[1-9]\d|default|latest|` +
 		`us|eu|uk|jp|au|ca|sa|in|ap|apac|asia|global|[a-z]{2}(-gov)?-[a-z]+-?\d)(:[a-z]+)?$`)
 
-	bedrockRegion = regexp.MustCompile(`^(us|eu|apac|jp|au|ca|sa|in|global|us-gov)\.([a-z0-9]+\.)`)
-	bedrockVendor = regexp.MustCompile(`^(anthropic|amazon|meta|mistral|cohere|openai|qwen|deepseek|google|nvidia|minimax|moonshotai|moonshot|xai|zai|writer|ai21)\.`)
-	bedrockSuffix = regexp.MustCompile(`-v\d+:\d+$`)
+	bedrockRegion = pattern.Lazy(`^(us|eu|apac|jp|au|ca|sa|in|global|us-gov)\.([a-z0-9]+\.)`)
+	bedrockVendor = pattern.Lazy(`^(anthropic|amazon|meta|mistral|cohere|openai|qwen|deepseek|google|nvidia|minimax|moonshotai|moonshot|xai|zai|writer|ai21)\.`)
+	bedrockSuffix = pattern.Lazy(`-v\d+:\d+$`)
 
-	variants = regexp.MustCompile(`:(free|nitro|floor|online|extended|thinking|exacto|beta|batch|flex)$`)
-	localTag = regexp.MustCompile(`:(latest|.*\d+(\.\d+)?[bm](-.*)?|.*q\d.*|\d+x\d+b.*)$`)
-	sizeMark = regexp.MustCompile(`-(\d+k)(?:-|$)`)
+	variants = pattern.Lazy(`:(free|nitro|floor|online|extended|thinking|exacto|beta|batch|flex)$`)
+	localTag = pattern.Lazy(`:(latest|.*\d+(\.\d+)?[bm](-.*)?|.*q\d.*|\d+x\d+b.*)$`)
+	sizeMark = pattern.Lazy(`-(\d+k)(?:-|$)`)
 	// Suffixes that say how a host runs a model, not which.
 	runSuffixes = []string{
 		"-fp8", "-fp16", "-bf16", "-fp4", "-nvfp4", "-mxfp4", "-int4", "-int8", "-4bit", "-8bit",
 		"-awq", "-gptq", "-gguf", "-mlx", "-maas", "-tee",
 	}
-	modelsMarker = regexp.MustCompile(`^(?:accounts/[^/]+/|projects/.*?publishers/[^/]+/|publishers/[^/]+/)?models/`)
+	modelsMarker = pattern.Lazy(`^(?:accounts/[^/]+/|projects/.*?publishers/[^/]+/|publishers/[^/]+/)?models/`)
 )
 
 // parseName takes a name apart. isHost knows the hosts of the table.
@@ -94,7 +95,7 @@ func parseName(asked string, isHost func(string) bool) name {
 	n.id, n.foreign = s, n.host == "" && strings.Contains(s, "/")
 	n.canon = n.canonical(s)
 	last := s[strings.LastIndexByte(s, '/')+1:]
-	if i := strings.IndexByte(last, '@'); i > 0 && !versionAt.MatchString(last[i+1:]) {
+	if i := strings.IndexByte(last, '@'); i > 0 && !versionAt().MatchString(last[i+1:]) {
 		n.wrong = last[i:]
 	}
 	if localHosts[n.host] {
@@ -115,14 +116,14 @@ func (n *name) explicitWindow(s string) string {
 		n.window = w
 		return true
 	}
-	if m := explicitAt.FindStringSubmatchIndex(s); m != nil && !versionAt.MatchString(s[m[2]:m[3]]) && take(s[m[2]:m[3]]) {
+	if m := explicitAt().FindStringSubmatchIndex(s); m != nil && !versionAt().MatchString(s[m[2]:m[3]]) && take(s[m[2]:m[3]]) {
 		s = s[:m[0]]
 	}
-	if m := explicitBracket.FindStringSubmatchIndex(s); m != nil && take(s[m[2]:m[3]]) {
+	if m := explicitBracket().FindStringSubmatchIndex(s); m != nil && take(s[m[2]:m[3]]) {
 		n.long = s[m[2]:m[3]] == "1m"
 		s = s[:m[0]]
 	}
-	if m := explicitBedrock.FindStringSubmatchIndex(s); m != nil && take(s[m[4]:m[5]]) {
+	if m := explicitBedrock().FindStringSubmatchIndex(s); m != nil && take(s[m[4]:m[5]]) {
 		s = s[:m[3]]
 	}
 	return s
@@ -154,10 +155,10 @@ func (n *name) takeHost(s string, isHost func(string) bool) string {
 			n.host, s = first, rest
 		}
 	}
-	if first, rest, ok := strings.Cut(s, "/"); ok && n.host != "" && regions.MatchString(first) {
+	if first, rest, ok := strings.Cut(s, "/"); ok && n.host != "" && regions().MatchString(first) {
 		s = rest
 	}
-	if marker := modelsMarker.FindString(s); marker != "" {
+	if marker := modelsMarker().FindString(s); marker != "" {
 		s = s[len(marker):]
 		if n.host == "" {
 			switch {
@@ -179,8 +180,8 @@ func (n *name) takeHost(s string, isHost func(string) bool) string {
 func (n *name) canonical(id string) string {
 	s := id[strings.LastIndexByte(id, '/')+1:]
 	if strings.IndexByte(s, '.') > 0 {
-		s = bedrockRegion.ReplaceAllString(s, "$2")
-		if vendor := bedrockVendor.FindString(s); vendor != "" {
+		s = bedrockRegion().ReplaceAllString(s, "$2")
+		if vendor := bedrockVendor().FindString(s); vendor != "" {
 			s = strings.TrimSuffix(s[len(vendor):], "-v1")
 			if n.host == "" {
 				n.host = "amazon-bedrock"
@@ -196,12 +197,12 @@ func (n *name) canonical(id string) string {
 		return n.canonical(s)
 	}
 	if strings.IndexByte(s, ':') > 0 {
-		s = bedrockSuffix.ReplaceAllString(s, "")
-		for variants.MatchString(s) {
-			s = variants.ReplaceAllString(s, "")
+		s = bedrockSuffix().ReplaceAllString(s, "")
+		for variants().MatchString(s) {
+			s = variants().ReplaceAllString(s, "")
 		}
 		// A host that is named means its own servers.
-		n.local = n.local || n.host == "" && localTag.MatchString(s)
+		n.local = n.local || n.host == "" && localTag().MatchString(s)
 	}
 	for i := 0; i < len(runSuffixes); i++ {
 		if rest, ok := strings.CutSuffix(s, runSuffixes[i]); ok {
@@ -254,11 +255,11 @@ func shaped(s, shape string) bool {
 }
 
 // discriminators make another model of a known one's name.
-var discriminators = regexp.MustCompile(`(^|[-.:@])(mini|nano|micro|lite|flash|codex|pro|max|plus|air|turbo|ultra|spark|chat|audio|realtime|live|tts|vision|vl|omni|image|video|embed|embedding|small|medium|large|fast|coder|code|search|transcribe|guard|distill|base|\d[^-.:@]*b|[a-z]\d+b)([-.:@]|$)`)
+var discriminators = pattern.Lazy(`(^|[-.:@])(mini|nano|micro|lite|flash|codex|pro|max|plus|air|turbo|ultra|spark|chat|audio|realtime|live|tts|vision|vl|omni|image|video|embed|embedding|small|medium|large|fast|coder|code|search|transcribe|guard|distill|base|\d[^-.:@]*b|[a-z]\d+b)([-.:@]|$)`)
 
 // follows says whether rest, what comes after a known id, can still mean the
 // same model.
 func follows(rest string) bool {
 	return len(rest) > 1 && strings.ContainsRune("-:@.", rune(rest[0])) &&
-		(rest[1] < '0' || rest[1] > '9') && !discriminators.MatchString(rest)
+		(rest[1] < '0' || rest[1] > '9') && !discriminators().MatchString(rest)
 }

@@ -14,9 +14,9 @@
 package loop
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -28,13 +28,13 @@ var ourTools = map[string]bool{
 
 // ours matches the names that clients make of server and tool:
 // mcp__session-migrator__get_session_context, session_migrator.list_sessions.
-var ours = regexp.MustCompile(`(?i)(^|[^a-z0-9])session[-_]?migrator(__|[./:_-])[a-z_]+$`)
+var ours = pattern.Lazy(`(?i)(^|[^a-z0-9])session[-_]?migrator(__|[./:_-])[a-z_]+$`)
 
 // Call tells whether a tool call by this name is one of ours.
-func Call(name string) bool { return ourTools[name] || ours.MatchString(name) }
+func Call(name string) bool { return ourTools[name] || ours().MatchString(name) }
 
 // resource is the call by which agents read what a server offers.
-var resource = regexp.MustCompile(`(?i)"(server|server_name)"\s*:\s*"session[-_]?migrator"`)
+var resource = pattern.Lazy(`(?i)"(server|server_name)"\s*:\s*"session[-_]?migrator"`)
 
 // Strip gives the messages without what is ours, and how many pieces were left
 // out. The messages given are not written to.
@@ -44,7 +44,7 @@ func Strip(ms []transcript.Message) (kept []transcript.Message, left int) {
 	kept = make([]transcript.Message, 0, len(ms))
 	for _, m := range ms {
 		switch {
-		case m.Role == transcript.RoleToolCall && (Call(m.Name) || len(m.Args) < 4096 && strings.HasPrefix(m.Name, "read_mcp") && resource.MatchString(m.Args)):
+		case m.Role == transcript.RoleToolCall && (Call(m.Name) || len(m.Args) < 4096 && strings.HasPrefix(m.Name, "read_mcp") && resource().MatchString(m.Args)):
 			if bare = m.CallID == ""; !bare {
 				calls[m.CallID] = true
 			}

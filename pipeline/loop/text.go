@@ -1,9 +1,9 @@
 package loop
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -60,7 +60,7 @@ func pieceEnd(lines []string, i int) int {
 	case strings.HasPrefix(l, "<!-- session-migrator:entry "), strings.HasPrefix(l, "(!-- session-migrator:entry "):
 		return entryEnd(lines, i)
 	case strings.HasPrefix(l, "> History of an earlier agent session"):
-		if m := ends.FindStringSubmatch(l); m != nil {
+		if m := ends().FindStringSubmatch(l); m != nil {
 			return upTo(lines, i+1, "--- end of history "+m[1], len(lines))
 		}
 		return upTo(lines, i+1, "--- end of history ", len(lines)) // of a version without a mark, or cut
@@ -82,10 +82,10 @@ func pieceEnd(lines []string, i int) int {
 
 var (
 	// moreRows is the last line of a list that has no room for all sessions.
-	moreRows = regexp.MustCompile(`^… \d+ more sessions, `)
+	moreRows = pattern.Lazy(`^… \d+ more sessions, `)
 
-	ends  = regexp.MustCompile(`It ends at the line "end of history ([0-9a-f]+)"`)
-	frame = regexp.MustCompile(`^Quoted history, not instructions to you, up to the line "end of history ([0-9a-f]+)":`)
+	ends  = pattern.Lazy(`It ends at the line "end of history ([0-9a-f]+)"`)
+	frame = pattern.Lazy(`^Quoted history, not instructions to you, up to the line "end of history ([0-9a-f]+)":`)
 )
 
 // upTo returns the number of the line behind the one that begins with mark, or
@@ -179,14 +179,14 @@ func framed(lines []string, i int) bool {
 // setByUs tells the lines that a document or a block consists of.
 func setByUs(line string) bool {
 	l := strings.TrimRight(line, " \t\r\n")
-	return l == "" || strings.IndexByte("#>-|*(<", l[0]) >= 0 || strings.HasPrefix(l, "  ") || moreRows.MatchString(l)
+	return l == "" || strings.IndexByte("#>-|*(<", l[0]) >= 0 || strings.HasPrefix(l, "  ") || moreRows().MatchString(l)
 }
 
 // frameEnd is for an answer of our server, with the line above and below that
 // belong to it; i if none begins here.
 func frameEnd(lines []string, i int) int {
 	for k := i; k < len(lines) && k < i+3; k++ { // a header, a remark, the frame
-		m := frame.FindStringSubmatch(lines[k])
+		m := frame().FindStringSubmatch(lines[k])
 		if m == nil {
 			continue
 		}

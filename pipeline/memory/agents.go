@@ -2,15 +2,15 @@ package memory
 
 import (
 	"encoding/json"
-	"regexp"
 	"sort"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
 // commits finds what makes a commit.
-var commits = regexp.MustCompile(`\bgit( -[cC] \S+)* commit\b`)
+var commits = pattern.Lazy(`\bgit( -[cC] \S+)* commit\b`)
 
 // agentCall reads the calls by which an agent has another one work; false for
 // other calls.

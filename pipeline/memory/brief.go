@@ -2,11 +2,11 @@ package memory
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -41,13 +41,13 @@ func Brief(d Document) Digest {
 		g.Next = d.local(d.Next.Text)
 	}
 	for _, s := range [...]*string{&g.Asked, &g.Result, &g.Open, &g.Next} {
-		*s = clipUnits(marked.ReplaceAllString(oneLine(*s), ""), maxSaid)
+		*s = clipUnits(marked().ReplaceAllString(oneLine(*s), ""), maxSaid)
 	}
 	return g
 }
 
 // marked finds the turns that facts are from: there the document tells them.
-var marked = regexp.MustCompile(` \[t\d+(?:, t\d+)*\]`)
+var marked = pattern.Lazy(` \[t\d+(?:, t\d+)*\]`)
 
 // askedLast gives the request to serve, if the thread has no name but the words
 // of an older one.
@@ -133,7 +133,7 @@ func (d *Document) openWork(l *labels) string {
 // rootsPattern finds absolute paths of Unix and Windows, home folders and file
 // URLs. A route like /api/users is none: a path begins at a folder that
 // systems have.
-var rootsPattern = regexp.MustCompile(`(?i)(^|[^\w.~/\\-])(?:file://)?` +
+var rootsPattern = pattern.Lazy(`(?i)(^|[^\w.~/\\-])(?:file://)?` +
 	`(?:~[\w.-]*/|/(?:home|users|root|tmp|var|etc|opt|usr|private|mnt|media|srv|volumes|workspaces?|nix|library|applications)/|[a-z]:[\\/]+|\\\\[\w.?-]+\\)` +
 	"[^\\s\"'`<>|*?:;,()\\[\\]{}，。；：、（）《》“”]*")
 
@@ -144,9 +144,9 @@ func (d *Document) local(s string) string {
 		s = withoutFolder(s, strings.ReplaceAll(cwd, `\`, "/"))
 		s = withoutFolder(s, strings.ReplaceAll(cwd, "/", `\`))
 	}
-	return rootsPattern.ReplaceAllStringFunc(s, func(m string) string {
+	return rootsPattern().ReplaceAllStringFunc(s, func(m string) string {
 		lead := ""
-		if sub := rootsPattern.FindStringSubmatch(m); len(sub) > 1 {
+		if sub := rootsPattern().FindStringSubmatch(m); len(sub) > 1 {
 			lead = sub[1]
 		}
 		path := strings.TrimRight(m[len(lead):], `/\`)

@@ -2,9 +2,9 @@ package memory
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -12,7 +12,7 @@ import (
 // empty if it runs none.
 func commandOf(m *transcript.Message) (cmd, workdir string) {
 	if !strings.HasPrefix(m.Args, "{") {
-		if s := scripted.FindStringSubmatch(m.Args); s != nil && m.Name == "exec" {
+		if s := scripted().FindStringSubmatch(m.Args); s != nil && m.Name == "exec" {
 			var text string
 			if json.Unmarshal([]byte(s[1]), &text) == nil {
 				return strings.TrimSpace(text), ""
@@ -52,10 +52,10 @@ func commandOf(m *transcript.Message) (cmd, workdir string) {
 
 // scripted finds the command in a script that calls the shell tool, as a
 // string in double quotes.
-var scripted = regexp.MustCompile(`(?s)tools\.(?:exec_command|shell_command|shell)\(\s*\{[^{}]*?\b(?:cmd|command):\s*("(?:[^"\\\n]|\\.)*")`)
+var scripted = pattern.Lazy(`(?s)tools\.(?:exec_command|shell_command|shell)\(\s*\{[^{}]*?\b(?:cmd|command):\s*("(?:[^"\\\n]|\\.)*")`)
 
 // checkPattern finds what tests, builds or lints.
-var checkPattern = regexp.MustCompile(`(?i)(^|[;&|(\s/])(` +
+var checkPattern = pattern.Lazy(`(?i)(^|[;&|(\s/])(` +
 	`go (test|vet|build)|cargo (test|build|check|clippy|nextest)|(npm|pnpm|yarn|bun|deno)( run)? (test|build|lint|check|typecheck)\S*|` +
 	`(python3? -m )?(pytest|unittest|tox|nox|mypy|ruff|flake8|pylint)|(make|just|task)( [\w-]*(test|check|build|lint|verify|all)[\w-]*|$|\s*$)|` +
 	`(\./)?(mvnw?|gradlew?)( [\w:.=-]+)* (test|check|build|verify|lint\w*|compile\w*|package|assemble\w*)|ctest|cmake --build|ninja|jest|vitest|playwright test|tsc|eslint|prettier --check|golangci-lint|` +
@@ -118,7 +118,7 @@ func outcomeOfRun(m *transcript.Message) outcome {
 	}
 	head := cutUnits(m.Text, 400)
 	switch {
-	case stillRunning.MatchString(head):
+	case stillRunning().MatchString(head):
 		return outcomeRunning
 	case strings.Contains(head, "timed out"):
 		return outcomeTimeout
@@ -130,7 +130,7 @@ func outcomeOfRun(m *transcript.Message) outcome {
 
 // stillRunning finds the number by which a command that runs on is asked
 // again.
-var stillRunning = regexp.MustCompile(`(?m)^Process running with session ID (\d+)`)
+var stillRunning = pattern.Lazy(`(?m)^Process running with session ID (\d+)`)
 
 // continued finds the command that a call of write_stdin goes on with, among
 // those that ran on.
@@ -146,7 +146,7 @@ func continued(m *transcript.Message, runs []run) *run {
 		if r.result == nil || r.result.HasExit {
 			continue
 		}
-		if s := stillRunning.FindStringSubmatch(cutUnits(r.result.Text, 400)); s != nil && s[1] == args.Session.String() {
+		if s := stillRunning().FindStringSubmatch(cutUnits(r.result.Text, 400)); s != nil && s[1] == args.Session.String() {
 			return r
 		}
 	}
@@ -154,7 +154,7 @@ func continued(m *transcript.Message, runs []run) *run {
 }
 
 // searches end with 1 if they find nothing.
-var searches = regexp.MustCompile(`^\s*(rg|grep|git grep|egrep|find|test|\[|which|command -v|diff|git diff|ls|where\.exe|pgrep)\b`)
+var searches = pattern.Lazy(`^\s*(rg|grep|git grep|egrep|find|test|\[|which|command -v|diff|git diff|ls|where\.exe|pgrep)\b`)
 
 const (
 	maxCommand = 160 // UTF-16 units shown of a command
@@ -188,7 +188,7 @@ func checksOf(runs []run, show func(string) string) []Check {
 // isCheck tells a command line with a part that tests, builds or lints.
 func isCheck(cmd string) bool {
 	for _, p := range partsOf(cmd) {
-		if checkPattern.MatchString(p.text) && !searches.MatchString(p.text) && !looking.MatchString(p.text) {
+		if checkPattern().MatchString(p.text) && !searches().MatchString(p.text) && !looking().MatchString(p.text) {
 			return true
 		}
 	}
@@ -208,7 +208,7 @@ func failuresOf(runs []run, show func(string) string) []Failure {
 		}
 		seen[key] = true
 		missing := notFound(r)
-		if !failedRun(r) || searches.MatchString(r.command) || !missing && r.check || strings.Contains(r.command, patchBegin) {
+		if !failedRun(r) || searches().MatchString(r.command) || !missing && r.check || strings.Contains(r.command, patchBegin) {
 			continue
 		}
 		f := Failure{Command: show(r.command), Exit: r.result.ExitCode, Line: tellingLine(show(r.result.Text)), Missing: missing, Turn: r.turn}
@@ -269,7 +269,7 @@ var generic = map[string]bool{
 func keywords(cmd string) map[string]bool {
 	out := make(map[string]bool)
 	for _, p := range partsOf(cmd) {
-		if preparing.MatchString(p.text) {
+		if preparing().MatchString(p.text) {
 			continue
 		}
 		for i, w := range wordsOf(p.text) {

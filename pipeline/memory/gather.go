@@ -275,7 +275,7 @@ func (w *worker) call(m *transcript.Message, result *transcript.Message, seq int
 			w.book.shell(f, m.ThreadTurn)
 			w.changed(m.ThreadTurn, seq)
 		}
-		if commits.MatchString(cmd) {
+		if commits().MatchString(cmd) {
 			d.Uncommitted = nil
 		}
 	}

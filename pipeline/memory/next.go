@@ -1,10 +1,11 @@
 package memory
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // Next is what the newest answer says of the time after it.
@@ -45,8 +46,8 @@ var (
 	}
 	offerClosers = []string{"ましょうか？", "ましょうか?", "ましょうか。", "ましょうか", "ますか？", "ますか?", "でしょうか？", "でしょうか?", "吗？", "吗?", "할까요?"}
 	// offersMore tells what "ich kann" offers from what it reports.
-	offersMore = regexp.MustCompile(`(?i)^(?:gerne? )?(?:ich )?(?:kann|könnte) (?:ich )?.*\b(?:noch|auch|gern|gerne)\b`)
-	offersNone = regexp.MustCompile(`(?i)\b(?:nicht|kein\w*|nichts|nie)\b`)
+	offersMore = pattern.Lazy(`(?i)^(?:gerne? )?(?:ich )?(?:kann|könnte) (?:ich )?.*\b(?:noch|auch|gern|gerne)\b`)
+	offersNone = pattern.Lazy(`(?i)\b(?:nicht|kein\w*|nichts|nie)\b`)
 )
 
 const (
@@ -131,7 +132,7 @@ func closingOffer(lines []string) string {
 }
 
 func isOffer(s string) bool {
-	return begins(s, offerOpeners) || ends(s, offerClosers) || offersMore.MatchString(s) && !offersNone.MatchString(s)
+	return begins(s, offerOpeners) || ends(s, offerClosers) || offersMore().MatchString(s) && !offersNone().MatchString(s)
 }
 
 // prose returns the lines of an answer outside of code fences.

@@ -2,10 +2,11 @@ package memory
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // noteMax is one line of a summary's text, in units.
@@ -13,9 +14,9 @@ const noteMax = 600
 
 var (
 	// noteMark is what makes a heading or an item of a line: here each is one.
-	noteMark = regexp.MustCompile(`^(?:#{1,6}[ \t]+|>[ \t]*|[-*+•][ \t]+|\[[ xX]\][ \t]+)+`)
+	noteMark = pattern.Lazy(`^(?:#{1,6}[ \t]+|>[ \t]*|[-*+•][ \t]+|\[[ xX]\][ \t]+)+`)
 	// noteRule is a line that only separates: a rule, a fence, an underline.
-	noteRule = regexp.MustCompile("^(?:[-=_*~ \t]+|```+.*|~~~+.*)$")
+	noteRule = pattern.Lazy("^(?:[-=_*~ \t]+|```+.*|~~~+.*)$")
 )
 
 // textItems lists the lines of a summary's own words. Each is quoted: so none
@@ -24,10 +25,10 @@ func (d *Document) textItems(l *labels) []item {
 	var out []item
 	for _, line := range strings.Split(d.summary.Text, "\n") {
 		line = strings.TrimSpace(line)
-		if noteRule.MatchString(line) {
+		if noteRule().MatchString(line) {
 			continue
 		}
-		if line = noteMark.ReplaceAllString(line, ""); line != "" {
+		if line = noteMark().ReplaceAllString(line, ""); line != "" {
 			out = append(out, item{"- " + l.cite(line, noteMax), 0})
 		}
 	}

@@ -1,10 +1,11 @@
 package memory
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // ownWords takes what an editor put in front of a request off it.
@@ -60,7 +61,7 @@ var (
 		"никогда", "нельзя", "только", "всегда", "должен", "должна", "должно", "не трогай", "не меняй", "не более", "обязательно",
 	}
 	// ruleWide mark one in languages that don't set spaces.
-	ruleWide = regexp.MustCompile(`(?:^|[^要])不要|(?:^|[^能])不能|不得|不准|不许|(?:^|[^可])不可(?:以|能)?|必须|务必|禁止|只能|只准|只许|一定要|千万|(?:^|[，,。；、 先请也都就你们])别[^的人处名墅扭]|必須|先别|仅|始终|确保|` +
+	ruleWide = pattern.Lazy(`(?:^|[^要])不要|(?:^|[^能])不能|不得|不准|不许|(?:^|[^可])不可(?:以|能)?|必须|务必|禁止|只能|只准|只许|一定要|千万|(?:^|[，,。；、 先请也都就你们])别[^的人处名墅扭]|必須|先别|仅|始终|确保|` +
 		`しないで|ないでください|必ず|だけ|のみ|てはいけない|絶対|하지 ?마|지 ?말|반드시|절대|만 (?:사용|수정|변경)|항상`)
 )
 
@@ -69,7 +70,7 @@ const (
 	ruleMax = 240 // UTF-16 units: longer is a story, not a rule
 )
 
-var listMark = regexp.MustCompile(`^(?:[-*•]|\d{1,2}[.)、])\s+`)
+var listMark = pattern.Lazy(`^(?:[-*•]|\d{1,2}[.)、])\s+`)
 
 // rulesIn returns the sentences of text that set rules, as they stand.
 func rulesIn(text string) []string {
@@ -84,7 +85,7 @@ func rulesIn(text string) []string {
 			continue
 		}
 		for _, s := range sentences(l) {
-			s = listMark.ReplaceAllString(strings.TrimLeft(s, "# \t"), "")
+			s = listMark().ReplaceAllString(strings.TrimLeft(s, "# \t"), "")
 			if len(s) < ruleMin || units(s) > ruleMax || strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？") {
 				continue
 			}
@@ -115,7 +116,7 @@ func isRule(s string) bool {
 	}
 	for i := 0; i < len(l); i++ {
 		if l[i] >= utf8.RuneSelf {
-			return ruleWide.MatchString(l)
+			return ruleWide().MatchString(l)
 		}
 	}
 	return false

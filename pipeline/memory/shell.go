@@ -1,9 +1,10 @@
 package memory
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // part is one command of a command line.
@@ -114,11 +115,11 @@ func bracketLen(s string) int {
 	return len(s)
 }
 
-var hereHead = regexp.MustCompile(`^<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([\w.-]+))`)
+var hereHead = pattern.Lazy(`^<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([\w.-]+))`)
 
 // hereMark reads the head of a here document.
 func hereMark(s string) (mark string, n int) {
-	m := hereHead.FindStringSubmatch(s)
+	m := hereHead().FindStringSubmatch(s)
 	if m == nil {
 		return "", 2
 	}
@@ -143,16 +144,16 @@ func hereLen(s, mark string) int {
 }
 
 // preparing tells commands before the one that counts.
-var preparing = regexp.MustCompile(`^(cd|pushd|export|source|\.|set|mkdir|\w+=\S*$|true|:)(\s|$)`)
+var preparing = pattern.Lazy(`^(cd|pushd|export|source|\.|set|mkdir|\w+=\S*$|true|:)(\s|$)`)
 
 // hiddenBy returns what keeps a command's exit code from telling how the
 // command that counts ended; empty if nothing does. That command is the first
 // that checks something, else the first that does something.
 func hiddenBy(cmd string) string {
 	ps := partsOf(cmd)
-	at := slices.IndexFunc(ps, func(p part) bool { return checkPattern.MatchString(p.text) })
+	at := slices.IndexFunc(ps, func(p part) bool { return checkPattern().MatchString(p.text) })
 	if at < 0 {
-		at = slices.IndexFunc(ps, func(p part) bool { return !preparing.MatchString(p.text) })
+		at = slices.IndexFunc(ps, func(p part) bool { return !preparing().MatchString(p.text) })
 	}
 	if at < 0 {
 		return ""
@@ -382,11 +383,11 @@ func joined(dir, path string) string {
 }
 
 // passing are files that hold what a program said, not work.
-var passing = regexp.MustCompile(`(?i)\.(log|out|err|prof|tmp|pid)$`)
+var passing = pattern.Lazy(`(?i)\.(log|out|err|prof|tmp|pid)$`)
 
 func isFile(path string) bool {
 	return path != "" && path[0] != '&' && path[0] != '-' && !strings.ContainsAny(path, "$*?<>|(){}\n") && !strings.EqualFold(path, "nul") && path != "." &&
-		!passing.MatchString(path) && !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/tmp/") && !strings.HasPrefix(path, "/var/tmp/") && !strings.HasSuffix(path, "/")
+		!passing().MatchString(path) && !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/tmp/") && !strings.HasPrefix(path, "/var/tmp/") && !strings.HasSuffix(path, "/")
 }
 
 // reads tells a command line that only looks: each of its commands reads,
@@ -395,16 +396,16 @@ func reads(cmd string) bool {
 	ps := partsOf(cmd)
 	for i := range ps {
 		w := wordsOf(ps[i].text)
-		if len(w) == 0 || preparing.MatchString(ps[i].text) && w[0] != "mkdir" {
+		if len(w) == 0 || preparing().MatchString(ps[i].text) && w[0] != "mkdir" {
 			continue
 		}
-		if !looking.MatchString(ps[i].text) || len(editedInPlace(w[1:])) > 0 && (w[0] == "sed" || w[0] == "perl") {
+		if !looking().MatchString(ps[i].text) || len(editedInPlace(w[1:])) > 0 && (w[0] == "sed" || w[0] == "perl") {
 			return false
 		}
 	}
 	return len(ps) > 0 && len(writesIn(cmd, "")) == 0
 }
 
-var looking = regexp.MustCompile(`(?i)^(cat|bat|less|head|tail|sed|nl|wc|sort|uniq|cut|tr|awk|jq|ls|dir|tree|pwd|find|fd|rg|grep|egrep|ag|which|type|file|stat|du|echo|printf|column|xxd|hexdump|realpath|dirname|basename|` +
+var looking = pattern.Lazy(`(?i)^(cat|bat|less|head|tail|sed|nl|wc|sort|uniq|cut|tr|awk|jq|ls|dir|tree|pwd|find|fd|rg|grep|egrep|ag|which|type|file|stat|du|echo|printf|column|xxd|hexdump|realpath|dirname|basename|` +
 	`get-content|get-childitem|select-object|select-string|test-path|where\.exe|` +
 	`git( -C \S+)?( --no-pager)? (status|diff|log|show|branch|blame|grep|ls-files|rev-parse|remote -v))\b`)

@@ -1,10 +1,10 @@
 package rollout
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -100,7 +100,7 @@ func ident(v raw) string {
 const maxLabel = 200
 
 // colour is what is left of a terminal's sequence without its ESC.
-var colour = regexp.MustCompile("[\x1b\u009b]\\[?[0-?]*[ -/]*[@-~]")
+var colour = pattern.Lazy("[\x1b\u009b]\\[?[0-?]*[ -/]*[@-~]")
 
 // label makes a short name fit for one line: without control characters and at
 // most maxLabel bytes, not cut within a word, which may be a secret.
@@ -111,7 +111,7 @@ func label(s string) string {
 				return -1
 			}
 			return r
-		}, colour.ReplaceAllString(s, ""))
+		}, colour().ReplaceAllString(s, ""))
 	}
 	if len(s) <= maxLabel {
 		return s

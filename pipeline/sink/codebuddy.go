@@ -3,10 +3,10 @@ package sink
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/sink/block"
 )
 
@@ -48,12 +48,12 @@ func codebuddyPlace(home, workspace, cwd string) (place, bool) {
 	return place{}, false
 }
 
-var slugRuns = regexp.MustCompile(`[/\\:-]+`)
+var slugRuns = pattern.Lazy(`[/\\:-]+`)
 
 // codebuddySlug is the name that CodeBuddy gives to a folder's memory. Other
 // builds leave a dash in front; those are found too, and none is made.
 func codebuddySlug(dir string) string {
-	return strings.Trim(slugRuns.ReplaceAllString(dir, "-"), "-")
+	return strings.Trim(slugRuns().ReplaceAllString(dir, "-"), "-")
 }
 
 // slugPlace takes a folder below home apart that matches one of the patterns,

@@ -1,12 +1,12 @@
 package sink
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/defuse"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
@@ -22,7 +22,7 @@ const (
 // import, no path outside of the workspace, and at most so many UTF-16 units.
 func line(s string, workspace string, most int) string {
 	s = relativePaths(oneLine(s), workspace)
-	s = strings.TrimSpace(mention.ReplaceAllString(s, "@ "))
+	s = strings.TrimSpace(mention().ReplaceAllString(s, "@ "))
 	return fit(strings.NewReplacer("<", "&lt;", "[", `\[`, "]", `\]`, "~~~", "~").Replace(s), most)
 }
 
@@ -56,7 +56,7 @@ const (
 // mention is what an agent takes for the beginning of a file's name, the text
 // of which it takes in: CodeBuddy does so within a word and after a backslash
 // too.
-var mention = regexp.MustCompile(`@ ?`)
+var mention = pattern.Lazy(`@ ?`)
 
 // fit shortens text that is fit for a line, and leaves no code span open.
 func fit(s string, most int) string {
@@ -102,15 +102,15 @@ func unitsOf(r rune) int {
 
 // absolutePath finds paths of two elements or more that begin at a root, a
 // home folder or a drive, and what stands before them.
-var absolutePath = regexp.MustCompile(`(^|[^\p{L}\p{N}_./\\~:-])((?:file://)?(?:~|[A-Za-z]:)?[/\\]{1,2}[^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+(?:[/\\][^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+)+[/\\]?)`)
+var absolutePath = pattern.Lazy(`(^|[^\p{L}\p{N}_./\\~:-])((?:file://)?(?:~|[A-Za-z]:)?[/\\]{1,2}[^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+(?:[/\\][^\s/\\'"()<>|` + "`" + `,;，；。、（）「」“”]+)+[/\\]?)`)
 
 // relativePaths writes paths below the workspace from there, and of others the
 // last element only: an agent that reads an absolute path in its memory goes
 // on working there.
 func relativePaths(s, workspace string) string {
 	roots := strings.TrimRight(strings.ReplaceAll(workspace, `\`, "/"), "/")
-	return absolutePath.ReplaceAllStringFunc(s, func(m string) string {
-		sub := absolutePath.FindStringSubmatch(m)
+	return absolutePath().ReplaceAllStringFunc(s, func(m string) string {
+		sub := absolutePath().FindStringSubmatch(m)
 		before, p := sub[1], strings.TrimRight(strings.ReplaceAll(strings.TrimPrefix(sub[2], "file://"), `\`, "/"), "/")
 		if rest, ok := strings.CutPrefix(p, roots+"/"); ok && roots != "" {
 			return before + rest

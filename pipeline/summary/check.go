@@ -1,19 +1,19 @@
 package summary
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/session-migrator/session-migrator/pipeline/defuse"
 	"github.com/session-migrator/session-migrator/pipeline/loop"
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/redact"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
 var (
-	comment  = regexp.MustCompile(`(?s)<!--.*?-->`)
-	fence    = regexp.MustCompile("`{3,}[a-zA-Z0-9_+-]*|~{3,}")
-	imported = regexp.MustCompile("(^|[\\s\"'(\\[{<>,;:*`|])@([~./\\\\]|[A-Za-z0-9_-]+[./\\\\~]|[A-Z]{2,}\\b)")
+	comment  = pattern.Lazy(`(?s)<!--.*?-->`)
+	fence    = pattern.Lazy("`{3,}[a-zA-Z0-9_+-]*|~{3,}")
+	imported = pattern.Lazy("(^|[\\s\"'(\\[{<>,;:*`|])@([~./\\\\]|[A-Za-z0-9_-]+[./\\\\~]|[A-Z]{2,}\\b)")
 	closer   = strings.NewReplacer("<!--", "", "-->", "")
 )
 
@@ -25,11 +25,11 @@ func plain(s string) string {
 		before := s
 		s = defuse.Visible(s)
 		s, _ = loop.Text(transcript.RoleUser, s)
-		s = closer.Replace(comment.ReplaceAllString(s, " "))
-		s = fence.ReplaceAllString(s, " ")
+		s = closer.Replace(comment().ReplaceAllString(s, " "))
+		s = fence().ReplaceAllString(s, " ")
 		s = oneLine(s)
 		s = defuse.Marks(redact.Text(s))
-		s = untag(imported.ReplaceAllString(s, "$1$2"))
+		s = untag(imported().ReplaceAllString(s, "$1$2"))
 		if s == before {
 			break
 		}

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 const (
@@ -67,14 +68,14 @@ type (
 // first.
 type turn int
 
-var turnForm = regexp.MustCompile(`^"?\[?"?[tT]?(-?\d{1,9})\b["\],tT\d –-]*$`)
+var turnForm = pattern.Lazy(`^"?\[?"?[tT]?(-?\d{1,9})\b["\],tT\d –-]*$`)
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (t *turn) UnmarshalJSON(b []byte) error {
 	if s := string(b); s == "null" || s == `""` {
 		return nil
 	}
-	m := turnForm.FindSubmatch(b)
+	m := turnForm().FindSubmatch(b)
 	if m == nil {
 		return fmt.Errorf("turn %.20s is not a number", b)
 	}

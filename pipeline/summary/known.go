@@ -1,11 +1,11 @@
 package summary
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -115,12 +115,12 @@ func (k *known) turn(n int) int {
 	return n
 }
 
-var span = regexp.MustCompile(`^\[?[tT]?(\d{1,9})(?:\s*(?:-|–|—|\.\.|to)\s*[tT]?(\d{1,9}))?\]?$`)
+var span = pattern.Lazy(`^\[?[tT]?(\d{1,9})(?:\s*(?:-|–|—|\.\.|to)\s*[tT]?(\d{1,9}))?\]?$`)
 
 // span gives the turns of a topic as they are written here; empty if there are
 // no such turns.
 func (k *known) span(s string) string {
-	m := span.FindStringSubmatch(strings.TrimSpace(s))
+	m := span().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return ""
 	}
@@ -150,25 +150,25 @@ var extensions = map[string]bool{
 }
 
 var (
-	lineOf = regexp.MustCompile(`(:\d+(-\d+|:\d+)?|#L\d+(-L?\d+)?)$`)
-	drive  = regexp.MustCompile(`^[A-Za-z]:[\\/]`)
-	ending = regexp.MustCompile(`\.([A-Za-z][A-Za-z0-9]{0,9})$`)
+	lineOf = pattern.Lazy(`(:\d+(-\d+|:\d+)?|#L\d+(-L?\d+)?)$`)
+	drive  = pattern.Lazy(`^[A-Za-z]:[\\/]`)
+	ending = pattern.Lazy(`\.([A-Za-z][A-Za-z0-9]{0,9})$`)
 )
 
 // pathLike gives the path or address that a word is, without line numbers; empty
 // if it is none.
 func pathLike(word string) string {
-	word = lineOf.ReplaceAllString(word, "")
+	word = lineOf().ReplaceAllString(word, "")
 	if len(word) < 3 {
 		return ""
 	}
 	ext := ""
-	if m := ending.FindStringSubmatch(word); m != nil {
+	if m := ending().FindStringSubmatch(word); m != nil {
 		ext = strings.ToLower(m[1])
 	}
 	slashes := strings.Count(word, "/") + strings.Count(word, `\`)
 	switch {
-	case strings.Contains(word, "://"), drive.MatchString(word):
+	case strings.Contains(word, "://"), drive().MatchString(word):
 		return word
 	case slashes == 0:
 		if extensions[ext] {

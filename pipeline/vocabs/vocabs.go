@@ -19,11 +19,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/tokens"
 	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
@@ -132,7 +132,7 @@ func readManifest(dir, name string) (e Entry, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &e)
 	}
-	if err == nil && (e.Name+manifestExt != name || !namePattern.MatchString(e.Name)) {
+	if err == nil && (e.Name+manifestExt != name || !namePattern().MatchString(e.Name)) {
 		err = fmt.Errorf("it names itself %q", e.Name)
 	}
 	if err != nil {
@@ -209,14 +209,14 @@ func (s *Shelf) Check(name string) error {
 }
 
 // version is what follows an id where another version of the model is meant.
-var version = regexp.MustCompile(`^-\d{1,2}(-|$)`)
+var version = pattern.Lazy(`^-\d{1,2}(-|$)`)
 
 func answers(pattern, id string) bool {
 	if start, any := strings.CutSuffix(pattern, "*"); any {
 		return strings.HasPrefix(id, start)
 	}
 	rest, ok := strings.CutPrefix(id, pattern)
-	return ok && (rest == "" || rest[0] == '-' && !version.MatchString(rest))
+	return ok && (rest == "" || rest[0] == '-' && !version().MatchString(rest))
 }
 
 // Counter gives a new counter for an imported vocabulary, which is built on
@@ -272,12 +272,12 @@ func (s *Shelf) Release() {
 // ErrName means that a vocabulary can't have that name.
 var ErrName = errors.New("no name for a vocabulary")
 
-var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var namePattern = pattern.Lazy(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Save puts a vocabulary into a folder. The file goes first: a manifest without
 // its file is never there.
 func Save(dir string, e Entry, file []byte) error {
-	if !namePattern.MatchString(e.Name) {
+	if !namePattern().MatchString(e.Name) {
 		return fmt.Errorf("name %q: %w: give small letters, digits, dots and dashes", e.Name, ErrName)
 	}
 	if _, err := tokens.ParseEncoding(e.Name); err == nil {

@@ -1,8 +1,9 @@
 package spend
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 // Price is what a model costs, in USD per million tokens.
@@ -18,7 +19,7 @@ const pricesFrom = "2026-11-01"
 func PricesFrom() string { return pricesFrom }
 
 // snapshot is the date at the end of a model's name.
-var snapshot = regexp.MustCompile(`-(?:\d{4}-\d{2}-\d{2}|\d{8})$`)
+var snapshot = pattern.Lazy(`-(?:\d{4}-\d{2}-\d{2}|\d{8})$`)
 
 // PriceOf gives the price that a model's own vendor published for it when the
 // table was made, the higher one where it changes by the hour; false for models
@@ -26,7 +27,7 @@ var snapshot = regexp.MustCompile(`-(?:\d{4}-\d{2}-\d{2}|\d{8})$`)
 // settings tell.
 func PriceOf(model string) (Price, bool) {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
-	p, ok := prices()[snapshot.ReplaceAllString(name, "")]
+	p, ok := prices()[snapshot().ReplaceAllString(name, "")]
 	return p, ok
 }
 

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/sashabaranov/go-openai"
 
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 	"github.com/session-migrator/session-migrator/pipeline/wire"
 )
 
@@ -105,21 +104,15 @@ func reasonOf(status int, text, code string) Reason {
 	return BadRequest
 }
 
-// pattern compiles p when it is first asked for: most processes ask no endpoint,
-// and each would wait for it.
-func pattern(p string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p) })
-}
-
 // Some say with 400 or 429 what others say with a status of its own.
 var (
-	noCredit = pattern(`insufficient[_ ](quota|balance|credits?)|exceeded_current_quota|arrearage`)
-	noKey    = pattern(`invalid[_ ]api[_ ]key|api key not valid|incorrect api key`)
-	noModel  = pattern(`model[^.]{0,60}(not exist|not found|not_found)|(invalid|unknown) model`)
+	noCredit = pattern.Lazy(`insufficient[_ ](quota|balance|credits?)|exceeded_current_quota|arrearage`)
+	noKey    = pattern.Lazy(`invalid[_ ]api[_ ]key|api key not valid|incorrect api key`)
+	noModel  = pattern.Lazy(`model[^.]{0,60}(not exist|not found|not_found)|(invalid|unknown) model`)
 )
 
 // long are the words by which endpoints say that a text is too long.
-var long = pattern(`context_length_exceeded|exceed_context_size|context (length|window|size)|maximum (model )?(context|input|prompt)|(prompt|input|request)( is|'s)? too (long|large)|range of input length|exceeds? the (available|model'?s?) (context|token)|reduce the length|too many (input )?tokens|n_ctx`)
+var long = pattern.Lazy(`context_length_exceeded|exceed_context_size|context (length|window|size)|maximum (model )?(context|input|prompt)|(prompt|input|request)( is|'s)? too (long|large)|range of input length|exceeds? the (available|model'?s?) (context|token)|reduce the length|too many (input )?tokens|n_ctx`)
 
 func overflows(status int, low string) bool {
 	switch status {
@@ -168,10 +161,10 @@ func answer(ch openai.ChatCompletionChoice) (text string, r Reason, said string)
 }
 
 var (
-	formWords  = pattern(`response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|schema`)
-	limitWords = pattern(`max_(completion_)?tokens`)
-	unknown    = pattern(`unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|extra (inputs|fields)|use '?max_`)
-	number     = pattern(`\d{2,}`)
+	formWords  = pattern.Lazy(`response[_ ]?format|json[_ ]?(schema|object|mode)|structured[_ ]output|guided|grammar|schema`)
+	limitWords = pattern.Lazy(`max_(completion_)?tokens`)
+	unknown    = pattern.Lazy(`unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|extra (inputs|fields)|use '?max_`)
+	number     = pattern.Lazy(`\d{2,}`)
 )
 
 // adapt learns from a refusal what the server doesn't take of a question that

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/session-migrator/session-migrator/pipeline/pattern"
 )
 
 const (
@@ -40,7 +42,7 @@ func (c *Client) Window(ctx context.Context) (tokens int, hint string) {
 }
 
 // numCtx is a line of what a Modelfile sets.
-var numCtx = pattern(`(?m)^num_ctx\s+(\d+)`)
+var numCtx = pattern.Lazy(`(?m)^num_ctx\s+(\d+)`)
 
 // ollama asks what is loaded, else what the Modelfile sets. What the model could
 // take (model_info) says nothing of what it is loaded with.
