@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,5 +35,20 @@ func TestFirstAnswersBuildNothing(t *testing.T) {
 	}
 	if s.cache.bare != nil || s.cache.cur != nil {
 		t.Error("a pipeline was made for the first answers")
+	}
+}
+
+// Agents start a server each and wait for it: what it is made of stays small.
+func TestStartAllocatesLittle(t *testing.T) {
+	s := newServer(Deps{})
+	defer s.close()
+	w := newWatcher(s, nil)
+	newSDK(s, w) // what is made once a process
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	newSDK(s, w)
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 100<<10 {
+		t.Errorf("%d bytes for a server's tools and prompts", got)
 	}
 }

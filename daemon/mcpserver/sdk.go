@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -38,16 +39,10 @@ func newSDK(s *server, w *watcher) *mcp.Server {
 		UnsubscribeHandler: unsubscribe(w),
 		SetCacheable:       func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = cacheable(listsLast) },
 	})
-	var list []*mcp.Tool
-	for _, t := range s.tools {
-		wire := t.wire()
-		list = append(list, wire)
-		sdk.AddTool(wire, s.handler(t))
-	}
 	for _, p := range s.prompts() {
 		sdk.AddPrompt(p.wire(), s.promptHandler(p))
 	}
-	sdk.AddReceivingMiddleware(saysComplete, s.recovered, inOrder(list), discovered(caps), s.answered(w))
+	sdk.AddReceivingMiddleware(saysComplete, s.recovered, s.answeredTools(), discovered(caps), s.answered(w))
 	return sdk
 }
 
@@ -71,20 +66,40 @@ func (t *tool) wire() *mcp.Tool {
 	return w
 }
 
-// handler carries a call from the protocol to the tool and back.
-func (s *server) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		who := callerOf(req.Params.Meta)
-		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
-			who.client = p.ClientInfo.Name
-		}
-		r := s.call(ctx, t, req.Params.Arguments, who)
-		out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.text}}, IsError: r.failed}
-		if r.data != nil {
-			out.StructuredContent = r.data
-		}
-		return out, nil
+// answeredTools lists the tools, in the order of their use, and calls them. The
+// SDK isn't told of them: it sorts by name, and reads each schema three times when
+// a server starts, into 32 KB every time.
+func (s *server) answeredTools() mcp.Middleware {
+	list, byName := make([]*mcp.Tool, 0, len(s.tools)), map[string]*tool{}
+	for _, t := range s.tools {
+		list, byName[t.name] = append(list, t.wire()), t
 	}
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if r, ok := req.(*mcp.CallToolRequest); ok && byName[r.Params.Name] != nil {
+				return s.callWire(ctx, byName[r.Params.Name], r), nil
+			}
+			res, err := next(ctx, method, req)
+			if r, ok := res.(*mcp.ListToolsResult); ok && err == nil {
+				r.Tools = append(slices.Clip(list), r.Tools...)
+			}
+			return res, err
+		}
+	}
+}
+
+// callWire carries a call from the protocol to the tool and back.
+func (s *server) callWire(ctx context.Context, t *tool, req *mcp.CallToolRequest) *mcp.CallToolResult {
+	who := callerOf(req.Params.Meta)
+	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+		who.client = p.ClientInfo.Name
+	}
+	r := s.call(ctx, t, req.Params.Arguments, who)
+	out := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.text}}, IsError: r.failed}
+	if r.data != nil {
+		out.StructuredContent = r.data
+	}
+	return out
 }
 
 // recovered turns a panic into an answer: the process must live on.
@@ -103,19 +118,6 @@ func (s *server) recovered(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		}()
 		return next(ctx, method, req)
-	}
-}
-
-// inOrder lists tools in the order of their use; the SDK sorts by name.
-func inOrder(list []*mcp.Tool) mcp.Middleware {
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := next(ctx, method, req)
-			if r, ok := res.(*mcp.ListToolsResult); ok && len(r.Tools) == len(list) {
-				r.Tools = list
-			}
-			return res, err
-		}
 	}
 }
 
