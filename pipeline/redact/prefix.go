@@ -172,14 +172,22 @@ var prefixRules = [...]prefixRule{
 	{"api_org_", KindHuggingFaceToken, alnum, 34, 0},
 }
 
-// rulesBy holds the numbers of the rules by how they begin. It is computed once
-// and only read.
+// rulesBy finds the rules by how they begin. It is computed once and only read.
 var rulesBy = rulesByBeginning()
 
-func rulesByBeginning() (by [1024][]uint8) {
-	for i, r := range prefixRules {
+// ruleLists holds numbers of rules, counted from 1: the first that begins so, and
+// behind each rule the next; 0 is none. A slice for each beginning would be made
+// in every process.
+type ruleLists struct {
+	first [1024]uint8
+	next  [len(prefixRules) + 1]uint8
+}
+
+func rulesByBeginning() (by ruleLists) {
+	for i := len(prefixRules); i > 0; i-- {
+		r := prefixRules[i-1]
 		n := beginning(r.prefix[0], r.prefix[1])
-		by[n] = append(by[n], uint8(i))
+		by.next[i], by.first[n] = by.first[n], uint8(i)
 	}
 	return by
 }
@@ -196,8 +204,8 @@ func prefixed(s string, i int) (Finding, bool) {
 	if i+3 > len(s) {
 		return Finding{}, false
 	}
-	for _, r := range rulesBy[beginning(s[i], s[i+1])] {
-		rule := &prefixRules[r]
+	for r := rulesBy.first[beginning(s[i], s[i+1])]; r > 0; r = rulesBy.next[r] {
+		rule := &prefixRules[r-1]
 		if !hasPrefix(s[i:], rule.prefix) {
 			continue
 		}
