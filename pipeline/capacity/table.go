@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -143,13 +144,15 @@ func parseCore(text []byte) *core {
 		Hosts []string   `json:"hosts"`
 		Rows  []tableRow `json:"rows"`
 	}
+	file.Rows = make([]tableRow, 0, bytes.Count(text, []byte("\n"))) // a line each
 	if err := json.Unmarshal(text, &file); err != nil {
 		panic(fmt.Sprintf("bug: embedded capacity table: %v", err))
 	}
+	keys := 2 * len(file.Rows) // most rows have one, those of a host two
 	c := &core{
 		rows: make([]Model, 0, len(file.Rows)), canon: make([]string, 0, len(file.Rows)),
-		byID: map[coreKey]int{}, byCanon: map[coreKey]int{}, byBare: map[coreKey]int{},
-		hostName: map[string]bool{},
+		byID: make(map[coreKey]int, keys), byCanon: make(map[coreKey]int, keys), byBare: make(map[coreKey]int, keys),
+		hostName: make(map[string]bool, len(file.Hosts)),
 	}
 	for _, h := range file.Hosts {
 		c.hostName[h] = true
