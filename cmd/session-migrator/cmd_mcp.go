@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -48,9 +49,16 @@ Exit codes: 0 ended, 1 failed, 2 wrong usage.`,
 // Agents start a server each, and most of them only wait.
 const mcpGC = 50
 
+// collectOften has mcpGC hold from the first collection on. Until then the
+// runtime's own bound does: a server's first answer needs less than that, and is
+// there sooner without a collection in its way.
+func collectOften() {
+	runtime.AddCleanup(new(*int), func(percent int) { debug.SetGCPercent(percent) }, mcpGC)
+}
+
 func runMCP(ctx context.Context, a *app, workspace string) error {
 	if a.env("GOGC") == "" {
-		debug.SetGCPercent(mcpGC)
+		collectOften()
 	}
 	c, err := a.config()
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"testing"
 )
@@ -87,4 +90,25 @@ func TestPatternsCompiledAtTheStartAreFound(t *testing.T) {
 			t.Errorf("%s: %d found, want %d", text, got, want)
 		}
 	}
+}
+
+// What lets go of the first collection's object also sets how often more come.
+func TestServerCollectsOftenFromTheFirstCollectionOn(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	now := func() uint64 {
+		metrics.Read(percent)
+		return percent[0].Value.Uint64()
+	}
+	collectOften()
+	if got := now(); got != 100 {
+		t.Errorf("%d per cent before any collection, want the runtime's 100", got)
+	}
+	for range 1000 { // cleanups run some time after a collection
+		runtime.GC()
+		if now() == mcpGC {
+			return
+		}
+	}
+	t.Errorf("%d per cent after a collection, want %d", now(), mcpGC)
 }
