@@ -37,6 +37,7 @@ func assignment(s string, i int) (Finding, bool) {
 	}
 
 	sep, ok := separator(s, end)
+	sep.sure = sep.tight && sep.char == '=' && name == "_authToken"
 	if !ok {
 		sep, ok = framed(s, start, end)
 	}
@@ -54,7 +55,7 @@ func assignment(s string, i int) (Finding, bool) {
 	if kind != KindPassword && kind != KindToken && awsSecret(name) {
 		kind = KindAWSSecretKey
 	}
-	env := noLower(name) && (sep.tight && sep.char == '=' || sep.char == ':' && strings.Contains(name, "-")) // FOO=x, FOO-BAR: x
+	env := sep.sure || noLower(name) && (sep.tight && sep.char == '=' || sep.char == ':' && strings.Contains(name, "-")) // FOO=x, FOO-BAR: x
 	if hasPrefix(s[to:], markOpen) || !quoted && codeFollows(s, to) || !secretValue(v, kind, quoted, env) {
 		return Finding{}, false
 	}
@@ -150,6 +151,7 @@ type sepAt struct {
 	tight bool   // no space around it
 	value int    // where the value begins, its quote included
 	quote string // with the backslashes before it; empty for a bare value
+	sure  bool   // what stands here is a secret, whatever it looks like
 }
 
 // separator reads `"] = "` and the like behind a name.
@@ -228,7 +230,7 @@ func looseSeparator(s string, start, i int, kind Kind) (sepAt, bool) {
 		return sepAt{}, false
 	}
 	name := s[start:i]
-	if hasPrefix(name, "--") || strings.HasSuffix(name, "authtoken") {
+	if hasPrefix(name, "--") || strings.HasSuffix(name, "authtoken") || name == "_authToken" && start > 0 && s[start-1] == ':' {
 		return sepAt{char: ' ', value: v, quote: quoteAt(s, v)}, true
 	}
 	if kind == KindAWSSecretKey {
@@ -259,8 +261,9 @@ func looseSeparator(s string, start, i int, kind Kind) (sepAt, bool) {
 	}
 	above := s[max(0, start-200):start]
 	line := above[strings.LastIndexByte(above, '\n')+1:]
-	if strings.Contains(line, "login ") || strings.TrimSpace(line) == "" && netrcGoesOn(above) && aloneOnLine(s[v:]) { // .netrc
-		return sepAt{char: '=', tight: true, value: v}, true
+	sure := inNetrc(above, s[v:])
+	if sure || strings.Contains(line, "login ") || strings.TrimSpace(line) == "" && netrcGoesOn(above) && aloneOnLine(s[v:]) { // .netrc
+		return sepAt{char: '=', tight: true, value: v, sure: sure}, true
 	}
 	return sepAt{}, false
 }

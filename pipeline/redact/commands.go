@@ -171,6 +171,41 @@ func netrcGoesOn(above string) bool {
 	return words[n-1] == "default"
 }
 
+// inNetrc tells whether words can only be an entry of a .netrc up to its password,
+// with rest behind: prose has such words, but not in pairs back to the machine.
+func inNetrc(words, rest string) bool {
+	if !strings.Contains(words, "machine ") && !strings.Contains(words, "default") {
+		return false
+	}
+	fields := strings.Fields(words)
+	named := false
+	for n := len(fields); n > 0; n -= 2 {
+		if fields[n-1] == "default" {
+			return named && startsLine(words, "default") && aloneOnLine(rest)
+		}
+		if n == 1 {
+			return false
+		}
+		value := fields[n-1]
+		switch strings.TrimLeft(fields[n-2], "\"'`+-") {
+		case "login", "user", "account":
+			named = true
+		case "machine":
+			host := strings.ContainsAny(value, ".:-_0123456789") || value == "localhost" || startsLine(words, "machine")
+			return host && (named || aloneOnLine(rest) || strings.Contains(rest[:min(len(rest), maxValue)], " login "))
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// startsLine tells whether the last line of words with word in it begins so.
+func startsLine(words, word string) bool {
+	i := strings.LastIndex(words, word)
+	return i >= 0 && strings.TrimSpace(words[strings.LastIndexByte(words[:i], '\n')+1:i]) == ""
+}
+
 // aloneOnLine tells whether one word is all that is left of the line.
 func aloneOnLine(s string) bool {
 	line := s[:min(len(s), maxValue)]

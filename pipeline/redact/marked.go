@@ -1,8 +1,10 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
+	"unicode/utf8"
 )
 
 // Keys that are marked by something else than their beginning, and what is set
@@ -211,9 +213,50 @@ func dockerAuth(s string, i int) (Finding, bool) {
 	if !quoted || to-from < 8 {
 		return Finding{}, false
 	}
-	text, err := base64.StdEncoding.DecodeString(s[from:to])
-	if user, pass, cut := strings.Cut(string(text), ":"); err != nil || !cut || user == "" || pass == "" {
+	if !userPass(s[from:to]) {
 		return Finding{}, false
 	}
 	return Finding{KindPassword, from, to}, true
+}
+
+// userPass tells whether v is user:password in base64. What decodes to no text is
+// a key that has a colon by chance.
+func userPass(v string) bool {
+	text, err := base64.StdEncoding.DecodeString(v)
+	user, pass, cut := strings.Cut(string(text), ":")
+	noText := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
+	return err == nil && cut && user != "" && pass != "" && utf8.Valid(text) && bytes.IndexFunc(text, noText) < 0
+}
+
+// namedAuth finds what follows a name that ends in _auth: user and password in
+// base64, as npm has them; a key only where the name is npm's.
+func namedAuth(s string, i int) (Finding, bool) {
+	end := i + len("auth")
+	if i == 0 || s[i-1] != '_' || !hasFold(s[i:], "auth") || end < len(s) && word.has(s[end]) {
+		return Finding{}, false
+	}
+	start := i
+	for start > 0 && i-start < 64 && word.has(s[start-1]) {
+		start--
+	}
+	sep, ok := separator(s, end)
+	if v := skipSpace(s, end); !ok && v > end && start > 0 && s[start-1] == ':' { // npm config set //host/:_auth x
+		sep, ok = sepAt{char: ' ', value: v, quote: quoteAt(s, v)}, true
+	}
+	if !ok {
+		return Finding{}, false
+	}
+	from, to, quoted := value(s, sep)
+	v := s[from:to]
+	if len(v) < 8 || placeholder(v) || hasPrefix(s[to:], markOpen) || !quoted && codeFollows(s, to) {
+		return Finding{}, false
+	}
+	if userPass(v) {
+		return Finding{KindPassword, from, to}, true
+	}
+	name, p := strings.ToLower(s[start:end]), profileOf(v)
+	if name != "_auth" && !strings.Contains(name, "npm") || p.length < 20 || p.changes*4 < p.length || span(v, 0, wide) < len(v) || strings.Contains(v, ".") {
+		return Finding{}, false
+	}
+	return Finding{KindToken, from, to}, true
 }

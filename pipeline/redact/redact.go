@@ -269,7 +269,7 @@ func match(s string, i int) (Finding, bool) {
 	case ':':
 		return either(s, i, urlPassword, telegram, pgpass)
 	case 'a', 'A':
-		return either(s, i, authorization, dockerAuth, devOps, firebase, prefixed)
+		return either(s, i, authorization, dockerAuth, namedAuth, devOps, firebase, prefixed)
 	case 'c', 'C':
 		return either(s, i, cookie, prefixed, assignment)
 	case 'h':

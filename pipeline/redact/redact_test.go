@@ -97,6 +97,10 @@ func secrets() []secret {
 		{redact.KindURLPassword, "redis://:%s@cache:6379/0", "hunter2", "@cache:6379/0"},
 		{redact.KindURLPassword, "git clone https://me:%s@git.example.test/a.git", "with/slash", "@git.example.test"},
 		{redact.KindURLSignature, "https://x.blob.test/c?sv=2024&sig=%s&se=1", body(44, letters) + "%3D", "&se=1"},
+		{redact.KindURLSignature, `SAS="sig=%s&se=2026-01-01&sp=r"`, body(43, base64) + "%3D", `&se=2026-01-01&sp=r"`},
+		{redact.KindURLSignature, "sv=2024-08-04&sp=r&sig=%s", body(20, letters), "sp=r&sig="},
+		{redact.KindURLSignature, "the SAS has sig=%s", body(43, letters) + "=", "the SAS has sig="},
+		{redact.KindURLSignature, "?to=https%3A%2F%2Fx.test%2Fc%3Fsv%3D2024%26sig%3D%s%26se%3D1", body(43, letters) + "%253D", "%26se%3D1"},
 		{redact.KindURLSignature, "https://s3.test/k?X-Amz-Signature=%s", body(64, hexdigits), "X-Amz-Signature="},
 		{redact.KindBearerToken, "got Bearer %s back", "abcdefghijklmnopqrstuvwxyz012345", "got Bearer "},
 		{redact.KindAuthorization, "curl -H 'Authorization: Bearer %s'", body(40, letters), "Authorization: Bearer "},
@@ -112,6 +116,17 @@ func secrets() []secret {
 		{redact.KindPassword, "machine api.test\n  login bob\n  password %s\n", "s3cretpw", "machine api.test\n  login bob\n  password "},
 		{redact.KindPassword, "machine api.test\r\n\tpassword %s\r\n", "s3cretpw", "machine api.test\r\n\tpassword "},
 		{redact.KindPassword, "default login bob\n\npassword %s\n", "s3cretpw", "default login bob\n\npassword "},
+		{redact.KindPassword, "machine api.test login bob password %s", "swordfish", "login bob password "},
+		{redact.KindPassword, "+machine api.test user bob account a password %s\n", "swordfish", "account a password "},
+		{redact.KindPassword, "echo 'machine api.test password %s login bob' >> ~/.netrc", "swordfish", " login bob"},
+		{redact.KindPassword, "machine localhost\n  login bob\n  password %s\n", "swordfish", "login bob\n  password "},
+		{redact.KindPassword, "//r.test/:_auth=%s\n", "dXNlcjpzd29yZGZpc2g=", "//r.test/:_auth="},
+		{redact.KindPassword, `NPM_AUTH="%s"`, "dXNlcjpzd29yZGZpc2g=", `NPM_AUTH="`},
+		{redact.KindPassword, "npm config set //r.test/:_auth %s", "dXNlcjpzd29yZGZpc2g=", ":_auth "},
+		{redact.KindToken, "NPM_AUTH=%s", body(32, letters), "NPM_AUTH="},
+		{redact.KindToken, "_auth = %s", body(32, letters), "_auth = "},
+		{redact.KindToken, "npm config set //r.test/:_authToken %s", body(36, letters), ":_authToken "},
+		{redact.KindToken, "//r.test/:_authToken=%s", "qWxRtYpLkZmNbVcQsDfGhJwErTyUiO", ":_authToken="},
 		{redact.KindPassword, "spring.datasource.password: %s", "p4ssw0rt!", "password: "},
 		{redact.KindPassword, "the password is %s.", "sommer2026", "the password is "},
 		{redact.KindPassword, "config['smtp_pass'] = '%s'", "mail4711", "smtp_pass"},
@@ -288,6 +303,15 @@ func TestHarmlessTextInOnePiece(t *testing.T) {
 	in := strings.Join(harmless, "\n")
 	for _, f := range redact.Find(in) {
 		t.Errorf("%v: %q", f.Kind, in[f.From:f.To])
+	}
+}
+
+// An entry of a .netrc without a machine is known by being its line.
+func TestDefaultOfNetrc(t *testing.T) {
+	for _, in := range []string{"default login bob password %s", "# mine\n  default login bob password %s\n", "default\nlogin bob\npassword %s\n"} {
+		if got, want := redact.Text(strings.Replace(in, "%s", "swordfish", 1)), strings.Replace(in, "%s", "[redacted:password]", 1); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -259,31 +259,6 @@ func discordHook(s string, i int) (Finding, bool) {
 	return Finding{KindWebhook, from, to}, true
 }
 
-// inQuery tells whether a parameter of a URL begins at i.
-func inQuery(s string, i int) bool {
-	return i > 0 && (s[i-1] == '?' || s[i-1] == '&') || i > 5 && (s[i-6:i] == `\u0026` || s[i-5:i] == "&amp;")
-}
-
-// signature finds the signature of a signed URL.
-func signature(s string, i int) (Finding, bool) {
-	from := i + len("sig=")
-	switch {
-	case hasFold(s[i:], "sig=") && inQuery(s, i):
-	case hasFold(s[i:], "signature=") && i > 0 && (inQuery(s, i) || s[i-1] == '-'):
-		from = i + len("signature=")
-	default:
-		return Finding{}, false
-	}
-	to := from
-	for to < len(s) && (isBase64(s[to]) || strings.IndexByte("%_-", s[to]) >= 0) {
-		to++
-	}
-	if to-from < 32 || !lively(s[from:to]) {
-		return Finding{}, false
-	}
-	return Finding{KindURLSignature, from, to}, true
-}
-
 func skipSpace(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t') {
 		i++

@@ -69,7 +69,14 @@ func All(seed uint64) []Secret {
 	m.files()
 	m.prose()
 	m.wrapped()
+	m.registries()
 	return m.all
+}
+
+func (m *maker) registries() {
+	m.add("npm user", "password", "//npm.example.test/:_auth=%s", base64.StdEncoding.EncodeToString([]byte("dana:"+m.body(14, letters))))
+	m.add("npm in the environment", "token", "NPM_AUTH=%s", m.body(36, letters))
+	m.add("Azure signature alone", "url-signature", `SAS="sig=%s&se=2026-01-01&sp=r"`, m.body(43, base64set)+"%3D")
 }
 
 func (m *maker) clouds() {
