@@ -18,6 +18,7 @@ import (
 	"github.com/session-migrator/session-migrator/daemon/config"
 	"github.com/session-migrator/session-migrator/install/connect"
 	"github.com/session-migrator/session-migrator/install/plan"
+	"github.com/session-migrator/session-migrator/install/service"
 	"github.com/session-migrator/session-migrator/store"
 )
 
@@ -164,6 +165,7 @@ func runConnect(ctx context.Context, a *app, given []string, f connectFlags) err
 	if err != nil || w == nil {
 		return err
 	}
+	a.warnMoving()
 	for _, name := range w.names(func(st connect.Status) bool { return len(st.Found) > 0 }) {
 		o := connect.Options{Force: f.force}
 		p, err := w.c.Plan(name, o)
@@ -180,6 +182,14 @@ func runConnect(ctx context.Context, a *app, given []string, f connectFlags) err
 		}
 	}
 	return w.end("connected")
+}
+
+// warnMoving says that entries are going to start a program that goes away.
+func (a *app) warnMoving() {
+	if _, err := service.Program(a.places()); errors.Is(err, service.ErrRefused) {
+		a.warn("%s: clients can't start it once it is gone; copy it to where it stays, such as %s, and connect from there",
+			strings.TrimPrefix(err.Error(), service.ErrRefused.Error()+": "), homeBin())
+	}
 }
 
 func runDisconnect(ctx context.Context, a *app, given []string, f connectFlags) error {
