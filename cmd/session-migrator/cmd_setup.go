@@ -93,9 +93,25 @@ type setup struct {
 	flags  setupFlags
 	config config.Config
 	parts  []part
-	failed []string // what was not done, and why
+	failed []failure
 
 	homesSaid bool // the settings are going to name the Codex homes
+}
+
+// failure is what was not done of a part, and why.
+type failure struct {
+	part string
+	why  string
+}
+
+func (f failure) String() string { return f.part + ": " + f.why }
+
+// failures says what was not done.
+func (s *setup) failures() (out []string) {
+	for _, f := range s.failed {
+		out = append(out, f.String())
+	}
+	return out
 }
 
 func runSetup(ctx context.Context, a *app, f setupFlags) error {
@@ -150,14 +166,14 @@ func (s *setup) apply(ctx context.Context, p part) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		what := p.name + ": " + err.Error()
+		why := err.Error()
 		if h, ok := errors.AsType[*hintError](err); ok {
-			what += ": " + h.hint
+			why += ": " + h.hint
 		}
-		s.failed = append(s.failed, what)
+		s.failed = append(s.failed, failure{p.name, why})
 	}
 	for _, l := range left {
-		s.failed = append(s.failed, p.name+": "+l)
+		s.failed = append(s.failed, failure{p.name, l})
 	}
 	word, hue := "ok", green
 	switch {

@@ -39,7 +39,7 @@ type latestJSON struct {
 }
 
 func (s *setup) json() setupJSON {
-	out := setupJSON{Schema: 1, Failed: list(allShown(s.failed))}
+	out := setupJSON{Schema: 1, Failed: list(allShown(s.failures()))}
 	for _, p := range s.parts {
 		j := partJSON{Name: p.name, State: shown(p.state), Todo: list(allShown(p.todo)), Next: list(allShown(p.left())), Steps: []string{}}
 		for _, st := range p.steps.Steps {
@@ -143,7 +143,7 @@ func (s *setup) finish(ctx context.Context, word string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		s.failed = append(s.failed, "the first answer: "+err.Error())
+		s.failed = append(s.failed, failure{"the first answer", err.Error()})
 	}
 	if s.a.flags.json {
 		out := s.json()
@@ -171,7 +171,7 @@ func (s *setup) finish(ctx context.Context, word string) error {
 
 // unread tells whether the first read failed.
 func (s *setup) unread() bool {
-	return slices.ContainsFunc(s.failed, func(f string) bool { return strings.HasPrefix(f, "sessions: ") })
+	return slices.ContainsFunc(s.failed, func(f failure) bool { return f.part == partSessions })
 }
 
 // left is what people do themselves, in the end.
@@ -220,7 +220,7 @@ func (s *setup) partly() error {
 	if len(s.failed) == 0 {
 		return nil
 	}
-	return hinted(partlyError{"not all of it was done:\n  " + strings.Join(allShown(s.failed), "\n  ")}, `mend what is named and run "session-migrator setup" again: it does what is left`)
+	return hinted(partlyError{"not all of it was done:\n  " + strings.Join(allShown(s.failures()), "\n  ")}, `mend what is named and run "session-migrator setup" again: it does what is left`)
 }
 
 func (l *latestJSON) print(a *app, b *bytes.Buffer) {

@@ -46,9 +46,12 @@ func (s *setup) look(ctx context.Context) error {
 	return nil
 }
 
+// partSessions names the part that reads what there is.
+const partSessions = "sessions"
+
 // sessions finds what there is to be read, and whether it was.
 func (s *setup) sessions(ctx context.Context) (part, error) {
-	p := part{name: "sessions"}
+	p := part{name: partSessions}
 	var found []string
 	files := 0
 	for _, home := range s.config.CodexHomes {

@@ -75,10 +75,10 @@ func runSetupUndo(ctx context.Context, a *app, f setupFlags) error {
 		}
 		out.Left = append(out.Left, did.Left...)
 		if err != nil {
-			s.failed = append(s.failed, t.name+": "+err.Error())
+			s.failed = append(s.failed, failure{t.name, err.Error()})
 		}
 	}
-	out.Left = append(out.Left, s.failed...)
+	out.Left = append(out.Left, s.failures()...)
 	if a.flags.json {
 		err = a.printJSON(out)
 	} else {
