@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			for k, v := range map[string]string{
 				"HOME": e.WorkDir, "USERPROFILE": e.WorkDir, "TZ": "UTC",
+				"GORACE":                "atexit_sleep_ms=10", // with -race each of many programs slept a second at its end
 				"CODEX_HOME":            filepath.Join(e.WorkDir, "codex"),
 				"SESSION_MIGRATOR_HOME": filepath.Join(e.WorkDir, "data"),
 				"LIVE":                  liveThread, "LIVE_ROLLOUT": filepath.Join(e.WorkDir, "codex", filepath.FromSlash(liveRollout)),
