@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -16,11 +17,10 @@ import (
 
 const (
 	benchBytes    = 16 << 20 // of text that is counted
-	corpusBytes   = 4 << 20  // of text that is generated
-	baselineBytes = 1 << 20  // and of that by tiktoken-go, which is slow
+	baselineBytes = 1 << 20  // about, of that by tiktoken-go, which is slow
 	baselineMax   = 20 << 10 // longest text given to it: it is quadratic in a piece
 	benchMessage  = 4 << 10  // what files are cut into
-	warmPasses    = 5        // the best of which counts for each text
+	benchPasses   = 3        // over all texts, the best of which counts for each
 )
 
 type benchTokensJSON struct {
@@ -40,7 +40,8 @@ type benchTokensLine struct {
 	Cold       float64 `json:"cold_mb_per_s"`
 	Warm       float64 `json:"warm_mb_per_s"`
 	Baseline   float64 `json:"tiktoken_go_mb_per_s"`
-	Ratio      float64 `json:"warm_ratio"` // on the texts that tiktoken-go counted
+	ColdRatio  float64 `json:"cold_ratio"` // on the texts that tiktoken-go counted
+	Ratio      float64 `json:"warm_ratio"`
 	Compared   int     `json:"compared"`
 	Different  int     `json:"different"` // counts that are not tiktoken-go's
 }
@@ -73,10 +74,10 @@ func runBenchTokens(ctx context.Context, a *app, kind string, files []string) er
 		err = a.printJSON(out)
 	} else {
 		put(a.out, "%s, %.1f MB, one core\n", plural(out.Texts, "text"), mega(out.Bytes))
-		t := table{head: []string{"ENCODING", "TOKENS", "FIRST COUNT", "COLD MB/S", "WARM MB/S", "TIKTOKEN-GO", "RATIO", "DIFFERENT"}, right: []bool{false, true, true, true, true, true, true, true}}
+		t := table{head: []string{"ENCODING", "TOKENS", "FIRST COUNT", "COLD MB/S", "WARM MB/S", "TIKTOKEN-GO", "COLD", "WARM", "DIFFERENT"}, right: []bool{false, true, true, true, true, true, true, true, true}}
 		for _, l := range out.Encodings {
 			t.add(l.Encoding, number(l.Tokens), fmt.Sprintf("%.0f ms, %.0f MB", l.FirstMS, mega(l.FirstBytes)), fmt.Sprintf("%.1f", l.Cold), fmt.Sprintf("%.1f", l.Warm),
-				fmt.Sprintf("%.2f", l.Baseline), fmt.Sprintf("%.0f×", l.Ratio), fmt.Sprintf("%s of %s", number(l.Different), number(l.Compared)))
+				fmt.Sprintf("%.2f", l.Baseline), fmt.Sprintf("%.0f×", l.ColdRatio), fmt.Sprintf("%.0f×", l.Ratio), fmt.Sprintf("%s of %s", number(l.Different), number(l.Compared)))
 		}
 		err = t.print(a, a.out)
 	}
@@ -94,7 +95,7 @@ func corpusTexts(kind string) ([][]byte, error) {
 	var known []string
 	for _, k := range corpus.Kinds() {
 		if k.String() == kind {
-			return corpus.Messages(k, corpusBytes), nil
+			return corpus.Messages(k, benchBytes), nil
 		}
 		known = append(known, k.String())
 	}
@@ -159,62 +160,98 @@ func benchEncoding(ctx context.Context, enc tokens.Encoding, texts [][]byte) (be
 	l.FirstMS = time.Since(start).Seconds() * 1e3
 	l.FirstBytes = max(heapNow()-before, 0)
 
-	best, size, counts := make([]time.Duration, len(texts)), int64(0), make([]int, len(texts))
-	var cold, warm time.Duration
-	for pass := range 1 + warmPasses {
-		if err := ctx.Err(); err != nil {
+	cold, warm := newBenchTimes(texts), newBenchTimes(texts)
+	for range benchPasses {
+		c.Release() // what it remembers; the vocabulary stays
+		if err := cold.pass(ctx, c.Count); err != nil {
 			return l, err
 		}
-		for i, t := range texts {
-			start := time.Now()
-			counts[i] = c.Count(t)
-			took := time.Since(start)
-			switch {
-			case pass == 0:
-				cold, size, l.Tokens = cold+took, size+int64(len(t)), l.Tokens+int64(counts[i])
-			case pass == 1 || took < best[i]:
-				best[i] = took
-			}
+		if err := warm.pass(ctx, c.Count); err != nil {
+			return l, err
 		}
 	}
-	for _, t := range best {
-		warm += t
+	for _, n := range warm.counts {
+		l.Tokens += int64(n)
 	}
-	l.Cold, l.Warm = rate(size, cold), rate(size, warm)
-	return l, l.compare(ctx, enc, texts, counts, best)
+	l.Cold, l.Warm = rate(cold.sum(nil)), rate(warm.sum(nil))
+	return l, l.compare(ctx, enc, cold, warm)
 }
 
-// compare lets tiktoken-go count a part of the texts.
-func (l *benchTokensLine) compare(ctx context.Context, enc tokens.Encoding, texts [][]byte, counts []int, best []time.Duration) error {
+// compare lets tiktoken-go count a part of the texts, from all over, as often.
+func (l *benchTokensLine) compare(ctx context.Context, enc tokens.Encoding, cold, warm *benchTimes) error {
 	count, err := tokens.Baseline(enc)
 	if err != nil {
 		return err
 	}
 	count([]byte("first"))
-	var size int64
-	var ours, theirs time.Duration
-	for i, t := range texts {
-		if size >= baselineBytes {
-			break
+	size, _ := warm.sum(nil)
+	every := max(int(size/baselineBytes), 1)
+	picked, texts := []int{}, [][]byte(nil)
+	for i := 0; i < len(warm.texts); i += every {
+		if t := warm.texts[i]; len(t) <= baselineMax && utf8.Valid(t) {
+			picked, texts = append(picked, i), append(texts, t)
 		}
-		if err := ctx.Err(); err != nil {
+	}
+	theirs := newBenchTimes(texts)
+	for range benchPasses {
+		if err := theirs.pass(ctx, count); err != nil {
 			return err
 		}
-		if len(t) > baselineMax || !utf8.Valid(t) {
-			continue
-		}
-		start := time.Now()
-		n := count(t)
-		theirs += time.Since(start)
-		ours, size = ours+best[i], size+int64(len(t))
+	}
+	for k, i := range picked {
 		l.Compared++
-		if n != counts[i] {
+		if n := theirs.counts[k]; n != warm.counts[i] || n != cold.counts[i] {
 			l.Different++
 		}
 	}
-	l.Baseline = rate(size, theirs)
-	l.Ratio = theirs.Seconds() / max(ours.Seconds(), 1e-9)
+	bytes, slow := theirs.sum(nil)
+	_, fresh := cold.sum(picked)
+	_, quick := warm.sum(picked)
+	l.Baseline = rate(bytes, slow)
+	l.ColdRatio, l.Ratio = slow.Seconds()/max(fresh.Seconds(), 1e-9), slow.Seconds()/max(quick.Seconds(), 1e-9)
 	return nil
+}
+
+// benchTimes is the best time that a counter took for each text.
+type benchTimes struct {
+	texts  [][]byte
+	best   []time.Duration
+	counts []int
+}
+
+func newBenchTimes(texts [][]byte) *benchTimes {
+	b := &benchTimes{texts: texts, best: make([]time.Duration, len(texts)), counts: make([]int, len(texts))}
+	for i := range b.best {
+		b.best[i] = math.MaxInt64
+	}
+	return b
+}
+
+// pass counts all texts once.
+func (b *benchTimes) pass(ctx context.Context, count func([]byte) int) error {
+	for i, text := range b.texts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		start := time.Now()
+		b.counts[i] = count(text)
+		b.best[i] = min(b.best[i], time.Since(start))
+	}
+	return nil
+}
+
+// sum is over the texts of those numbers, all for nil.
+func (b *benchTimes) sum(which []int) (size int64, took time.Duration) {
+	add := func(i int) { size, took = size+int64(len(b.texts[i])), took+b.best[i] }
+	if which == nil {
+		for i := range b.texts {
+			add(i)
+		}
+	}
+	for _, i := range which {
+		add(i)
+	}
+	return size, took
 }
 
 // heapNow is what is in use after a collection.

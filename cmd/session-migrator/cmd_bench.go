@@ -34,8 +34,10 @@ Exit codes: 0 measured, 1 failed, 2 wrong usage, 10 no cache and no Codex home.`
 		Use:   "tokens [FILE…]",
 		Short: "Counting: speed, first count, and tiktoken-go on the same texts",
 		Long: `Counts the messages of your newest sessions, or FILEs cut into messages of 4 kB,
-with each vocabulary: once with nothing remembered (cold), then again (warm), and
-with tiktoken-go in the same process. Counts that differ are said so.
+with each vocabulary: with nothing remembered (cold), then again (warm), and a part
+of them with tiktoken-go in the same process, all three times; of each text the
+best time counts. COLD and WARM are how many times as fast that is. Counts that
+differ are said so.
 
 Exit codes: 0 measured, 1 failed or counts differ, 10 no cache and no Codex home.`,
 		Example: "  session-migrator bench tokens\n  session-migrator bench tokens book.txt --json",
