@@ -9,7 +9,7 @@ import (
 )
 
 // Counter counts the tokens of texts in one encoding. It remembers what it has
-// counted in caches of bounded size (about 1 MB, up to 3 MB where texts are of
+// counted in caches of bounded size (about 1 MB, up to 5 MB where texts are of
 // long pieces, as in Chinese), so keep one a worker; it is not for concurrent
 // use. What counters share is immutable.
 type Counter struct {

@@ -28,8 +28,8 @@ type wideSlot [2]uint64
 
 const (
 	wideWays = 4
-	// 1<<wideFew groups are the fewest, 16 KB, and 1<<wideMost the most, 2 MB.
-	wideFew, wideMost = 8, 15
+	// 1<<wideFew groups are the fewest, 16 KB, and 1<<wideMost the most, 4 MB.
+	wideFew, wideMost = 8, 16
 	// wideMax is the longest piece remembered, in bytes. It cannot have more
 	// tokens than bytes, and a slot has 8 bits for them.
 	wideMax  = 240
