@@ -17,7 +17,7 @@ func inLargePages[T any](s []T) []T {
 	)
 	if size := uintptr(cap(s)) * unsafe.Sizeof(s[0]); size >= page/2 {
 		// Whole pages, with what stands beside it in the heap.
-		from := uintptr(unsafe.Pointer(unsafe.SliceData(s)))
+		from := uintptr(unsafe.Pointer(unsafe.SliceData(s))) //nolint:gosec // a number for the system, never a pointer again
 		to := (from + size + page - 1) &^ (page - 1)
 		from &^= page - 1
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, advice)

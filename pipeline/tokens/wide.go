@@ -84,8 +84,8 @@ func (t *wide) key(piece []byte) wideSlot {
 		two := piece[min(i, n-16):]
 		drawn := t.draw[i/8 : i/8+2 : i/8+2]
 		h, l := bits.Mul64(binary.LittleEndian.Uint64(two)+drawn[0], binary.LittleEndian.Uint64(two[8:])+drawn[1])
-		carry := uint64(0)
-		low, carry = bits.Add64(low, l, 0)
+		sum, carry := bits.Add64(low, l, 0)
+		low = sum
 		high, _ = bits.Add64(high, h, carry)
 	}
 	return wideSlot{low, high &^ wideMask}
