@@ -58,6 +58,7 @@ func (m *merger) encode(piece []byte, id uint32) []uint32 {
 		end := at + int(row>>tokenLength)
 		fits := !gone || dead[end>>6]>>(end&63)&1 == 0
 		if fits && last != noToken {
+			// What agree would look up first: mostly that is all, and less than a call.
 			known := memoKey(last, id)
 			if slot := memo[memoSlot(known)] ^ known; slot <= 1 {
 				fits = slot != 0

@@ -7,8 +7,8 @@ import (
 
 // inLargePages asks the system to give memory that was not touched yet in pages
 // of 2 MB, and returns it. A vocabulary is some 2,000 pages of 4 KB that are all
-// touched at once; where the machine is a virtual one each costs microseconds, a
-// quarter of the first count. It is advice: systems that have no such pages, or
+// touched at once; where the machine is a virtual one each costs microseconds, up
+// to half of the first count. It is advice: systems that have no such pages, or
 // don't give them, go on as before.
 func inLargePages[T any](s []T) []T {
 	const (

@@ -64,7 +64,7 @@ func TestWideIsBounded(t *testing.T) {
 		}
 		pieces[i] = []byte(string(piece))
 	}
-	for round := range 2 {
+	for round := range 2 { // as new, then with the table full
 		for i, piece := range pieces {
 			if got, want := c.Count(piece), c.merger.count(piece); got != want {
 				t.Fatalf("round %d: piece %d, %q = %d, want %d", round, i, piece, got, want)
