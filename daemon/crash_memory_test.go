@@ -95,7 +95,7 @@ func (c *checker) agedTemporaries() error {
 // memories compares the documents with those of a clean run. Their names were
 // fixed when they were first written, so they are found by their receipts.
 func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads rows, stable map[string]bool) error {
-	if err := c.folder(o); err != nil {
+	if err := errors.Join(c.folder(o), c.receipted(ctx, o)); err != nil {
 		return err
 	}
 	err := walkFiles(c.config().MemoryDir, func(path string) error {
@@ -124,6 +124,38 @@ func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads 
 	o.add("memory", apart(got, want, "text"))
 	o.add("memory", apart(got.only(stable), want.only(stable)))
 	return nil
+}
+
+// receipted looks for documents in the drop folder that nobody would know to be
+// ours once they are past their time: those that aren't as a receipt says.
+func (c *checker) receipted(ctx context.Context, o *outcome) error {
+	db, err := openRows(c.config().DB())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	receipts, err := queryRows(ctx, db, "SELECT name, hash FROM receipt WHERE sink='drop' AND name<>''")
+	if err != nil {
+		return err
+	}
+	return walkFiles(filepath.Join(c.config().MemoryDir, "projects"), func(path string) error {
+		if filepath.Base(path) == "INDEX.md" || temporary(filepath.Base(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(c.config().MemoryDir, path)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(text)
+		if r := receipts[filepath.ToSlash(name)]; r.values == nil || r.get("hash") != hex.EncodeToString(sum[:]) {
+			o.add("memory", name+" is not what its receipt says")
+		}
+		return nil
+	})
 }
 
 // documents gives each thread's document, and what the index says of it.

@@ -224,6 +224,9 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	if last.Rev == rev {
 		return publishedBefore, nil
 	}
+	if announced(last) && !o.has(last.Name) {
+		last.Name, last.Hash = "", "" // it was never written, and may belong elsewhere by now
+	}
 	if last.Name != "" && !last.Managed && o.has(last.Name) || retired(last) && last.Rev == 0 {
 		last.Rev = rev // the file is somebody's own, or was past its time when the cache was made anew
 		return publishedSame, p.e.db.SaveReceipt(ctx, last)
@@ -239,7 +242,7 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedBefore, ofThread(err)
 	}
 	if !documented(v) {
-		return publishedBefore, nil
+		return publishedBefore, o.own(ctx, v.Thread, last)
 	}
 	if err := p.pack(ctx, v, rev); err != nil {
 		return publishedBefore, err
@@ -251,6 +254,11 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	}
 	a := o.artifact(v.Thread, last)
 	a.Name, a.Data = pipeline.MemoryName(v, time.Local), data
+	if last.Name == "" {
+		if err := o.announce(ctx, a); err != nil {
+			return publishedBefore, err
+		}
+	}
 	r, err := o.sink.Put(ctx, a)
 	if err != nil {
 		return publishedBefore, o.ofPlace(ctx, err)
@@ -269,6 +277,42 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedNew, err
 	}
 	return publishedSame, err
+}
+
+// announce keeps the receipt of a thread's first document before it is written.
+// Else it would be nobody's after a crash, were the thread in another folder or
+// without a turn when we are back.
+func (o *outlet) announce(ctx context.Context, a sink.Artifact) error {
+	l, ok := o.sink.(looker)
+	if !ok {
+		return nil
+	}
+	r, err := l.Look(ctx, a)
+	if err != nil || r.State != sink.StateWritten {
+		return o.ofPlace(ctx, err)
+	}
+	return o.p.e.db.SaveReceipt(ctx, store.Receipt{
+		Sink: o.name, ThreadID: a.ThreadID, Name: r.Path, Hash: r.Hash, Bytes: int(r.Size), Managed: true, Written: time.Now(),
+	})
+}
+
+// announced tells whether a receipt may be of a document that is yet to be
+// written.
+func announced(r store.Receipt) bool { return r.Name != "" && r.Rev == 0 }
+
+// own sees to it that the document of a thread that has no turn any more is known
+// as it lies there: a crash may have come between the two.
+func (o *outlet) own(ctx context.Context, t transcript.Thread, last store.Receipt) error {
+	l, ok := o.sink.(looker)
+	if !ok || last.Name == "" {
+		return nil
+	}
+	r, err := l.Look(ctx, o.artifact(t, last))
+	if err != nil || r.State != sink.StateWritten || r.Hash == "" || r.Hash == last.Hash {
+		return o.ofPlace(ctx, err)
+	}
+	last.Hash, last.Bytes = r.Hash, int(r.Size)
+	return o.p.e.db.SaveReceipt(ctx, last)
 }
 
 // retired tells whether a document was taken away because it was past its time.
@@ -306,7 +350,8 @@ func (o *outlet) artifact(t transcript.Thread, last store.Receipt) sink.Artifact
 
 // looker is a sink that tells beforehand what Put would do.
 type looker interface {
-	// Look gives the receipt that Put would, and writes nothing.
+	// Look gives the receipt that Put would, and writes nothing. Without data it
+	// is that of what lies there and is ours.
 	Look(ctx context.Context, a sink.Artifact) (sink.Receipt, error)
 }
 

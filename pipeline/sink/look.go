@@ -10,10 +10,11 @@ import (
 	"path/filepath"
 )
 
-// Look tells beforehand what Put would do with the artifact, which needs no data
-// yet, and writes nothing: StateNone without a place, else the path of the file
-// and StateWritten, or StateEdited if it is somebody's own. Without a name it
-// tells only of the place.
+// Look tells beforehand what Put would do with the artifact and writes nothing:
+// StateNone without a place, else the path of the file and StateWritten, or
+// StateEdited if it is somebody's own. Hash and size are those of the data;
+// without any, of what lies there and is ours. Without a name it tells only of
+// the place.
 func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	r := Receipt{Sink: p.name, ThreadID: a.ThreadID, State: StateNone}
 	if err := ctx.Err(); err != nil {
@@ -42,16 +43,12 @@ func (p *placed) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	}
 	defer func() { _ = root.Close() }()
 	if a.Last.Path == "" {
-		had, err := hadIn(root, dir, name, a.ThreadID)
-		if err != nil {
+		if name, err = p.had(root, dir, name, a.ThreadID); err != nil {
 			return Receipt{}, at.here(path.Join(dir, name), err)
-		}
-		if had != "" {
-			name = had
 		}
 	}
 	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
-	r.State, err = lookOwn(root, path.Join(dir, name), a)
+	r, err = lookOwn(root, path.Join(dir, name), a, r)
 	return r, at.here(path.Join(dir, name), err)
 }
 
@@ -91,23 +88,29 @@ func (d *Drop) Look(ctx context.Context, a Artifact) (Receipt, error) {
 	if err := checkPath(r.Path); err != nil {
 		return Receipt{}, fmt.Errorf("look for the place of %q: %w", r.Path, err)
 	}
-	var err error
-	r.State, err = lookOwn(d.root, r.Path, a)
-	return r, err
+	return lookOwn(d.root, r.Path, a, r)
 }
 
 // lookOwn tells whether a file that putOwn would write is somebody else's by
-// now. Whether its bytes change is not looked at.
-func lookOwn(root *os.Root, name string, a Artifact) (State, error) {
+// now. Whether its bytes change is not looked at. r is the receipt so far.
+func lookOwn(root *os.Root, name string, a Artifact, r Receipt) (Receipt, error) {
+	r.State = StateEdited
 	if a.Last.State == StateEdited {
-		return StateEdited, nil
+		return r, nil
 	}
 	old, found, err := readRegular(root, name)
-	if err != nil {
-		return 0, fmt.Errorf("read what was put: %w", err)
+	switch {
+	case err != nil:
+		return Receipt{}, fmt.Errorf("read what was put: %w", err)
+	case found && hashOf(old) != a.Last.Hash && !proves(old, a.ThreadID):
+		return r, nil
 	}
-	if found && hashOf(old) != a.Last.Hash && !proves(old, a.ThreadID) {
-		return StateEdited, nil
+	r.State = StateWritten
+	switch {
+	case a.Data != nil:
+		r.Hash, r.Size = hashOf(a.Data), int64(len(a.Data))
+	case found:
+		r.Hash, r.Size = hashOf(old), int64(len(old))
 	}
-	return StateWritten, nil
+	return r, nil
 }

@@ -30,21 +30,28 @@ func TestLookForeseesPut(t *testing.T) {
 				Name: "2026-02-11-0818-some-title-000000aa.md", Data: []byte("some text\n")}
 			look := func(a sink.Artifact) sink.Receipt {
 				t.Helper()
-				a.Data = nil
 				r, err := l.Look(t.Context(), a)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return r
 			}
+			bare := a
+			bare.Data = nil
+			if before := look(bare); before.State != sink.StateWritten || before.Hash != "" {
+				t.Fatalf("without data, and nothing there: %+v", before)
+			}
 			before := look(a)
 			r, err := s.Put(t.Context(), a)
-			if err != nil || before.Path != r.Path || before.State != sink.StateWritten || r.State != sink.StateWritten {
+			if err != nil || before != r {
 				t.Fatalf("%+v, %v, foreseen %+v", r, err, before)
 			}
-			a.Last = r
-			if again := look(a); again.Path != r.Path || again.State != sink.StateWritten {
+			a.Last, bare.Last = r, r
+			if again := look(a); again != r {
 				t.Errorf("%+v, foreseen %+v", r, again)
+			}
+			if lies := look(bare); lies != r {
+				t.Errorf("%+v lies there, seen is %+v", r, lies)
 			}
 			if place := look(sink.Artifact{Workspace: m.project, Cwd: m.project}); place.State != sink.StateWritten {
 				t.Errorf("without a name %+v", place)

@@ -116,12 +116,8 @@ func (p *placed) Put(ctx context.Context, a Artifact) (Receipt, error) {
 	defer func() { _ = root.Close() }()
 	p.sweep(root, at, dir)
 	if a.Last.Path == "" {
-		had, err := hadIn(root, dir, name, a.ThreadID)
-		if err != nil {
+		if name, err = p.had(root, dir, name, a.ThreadID); err != nil {
 			return Receipt{}, at.here(path.Join(dir, name), err)
-		}
-		if had != "" && strings.Contains(had, p.mark) {
-			name = had
 		}
 	}
 	r.Path = filepath.ToSlash(filepath.Join(at.root, filepath.FromSlash(dir), name))
@@ -184,23 +180,27 @@ func (at place) there() bool {
 	return err == nil && info.IsDir()
 }
 
-// hadIn finds the document of a thread whose receipt is lost.
-func hadIn(root *os.Root, dir, name, threadID string) (string, error) {
+// had gives the name of the document of a thread whose receipt is lost; name if
+// there is none.
+func (p *placed) had(root *os.Root, dir, name, threadID string) (string, error) {
 	files, err := fs.ReadDir(root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return name, nil
 	}
 	if err != nil {
-		return "", err
+		return name, err
 	}
 	var names []string
 	for _, f := range files {
-		if checkName(f.Name()) == nil && nameEnd(f.Name()) == nameEnd(name) {
+		if checkName(f.Name()) == nil && nameEnd(f.Name()) == nameEnd(name) && strings.Contains(f.Name(), p.mark) {
 			names = append(names, path.Join(dir, f.Name()))
 		}
 	}
 	had, err := ofThread(root, names, threadID)
-	return strings.TrimPrefix(strings.TrimPrefix(had, dir), "/"), err
+	if err != nil || had == "" {
+		return name, err
+	}
+	return path.Base(had), nil
 }
 
 // Remove implements Sink. The list and the folder of ours go with the last file.
