@@ -298,7 +298,7 @@ func memoryFiles(ctx context.Context, db *store.DB, c config.Config) (n int, edi
 	receipts, err := db.Receipts(ctx, dropSink)
 	for _, r := range receipts {
 		path := filepath.Join(c.MemoryDir, filepath.FromSlash(r.Name))
-		if !exists(path) {
+		if r.Name == "" || !exists(path) {
 			continue
 		}
 		n++

@@ -58,3 +58,24 @@ func TestFixOfAProblemNamesTheFile(t *testing.T) {
 		}
 	}
 }
+
+// A document that was taken away because it was past its time is no file.
+func TestOnlyDocumentsThatAreThereCount(t *testing.T) {
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), filepath.Join(dir, "c.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := os.WriteFile(filepath.Join(dir, "there.md"), []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for thread, name := range map[string]string{"a": "there.md", "b": "gone.md", "c": ""} {
+		if err := db.SaveReceipt(t.Context(), store.Receipt{Sink: dropSink, ThreadID: thread, Name: name, Hash: "1", Managed: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, edited, err := memoryFiles(t.Context(), db, config.Config{MemoryDir: dir}); n != 1 || len(edited) > 0 || err != nil {
+		t.Errorf("%d files, %q edited, %v", n, edited, err)
+	}
+}
