@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/flate"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,8 +73,14 @@ func TestTableIsSound(t *testing.T) {
 			t.Errorf("row is incomplete: %+v", m)
 		}
 	}
-	if h := Default().hosts(); len(h.rows) < 7_000 {
-		t.Errorf("%d rows of hosts", len(h.rows))
+	h := Default().hosts()
+	if len(h.rows) < 7_000 || len(h.of) < 100 {
+		t.Errorf("%d rows of %d hosts", len(h.rows), len(h.of))
+	}
+	for _, r := range h.rows {
+		if f := r.figures(); f[0] < minWindow || f[0] > maxWindow || f[1] >= f[0] || f[2] >= f[0] {
+			t.Errorf("%s at %s: figures %d", r.id, r.host, f)
+		}
 	}
 }
 
@@ -151,6 +159,32 @@ func TestNameParts(t *testing.T) {
 				t.Errorf("got %q %q %q, want %q %q %q", n.surface, n.host, n.canon, tt.surface, tt.host, tt.canon)
 			}
 		})
+	}
+}
+
+// Parts of ids are taken off by hand; patterns would say it like this.
+func TestPartsAreTakenOffAsPatternsWould(t *testing.T) {
+	region := regexp.MustCompile(`^(us|eu|apac|jp|au|ca|sa|in|global|us-gov)\.([a-z0-9]+\.)`)
+	revision := regexp.MustCompile(`-v\d+:\d+$`)
+	parts := []string{"us", "us-gov", "in", ".", "..", "anthropic.", "x1", "X", "-", "-v", "1", "20", ":", ":0", "v", "é", "\n"}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	check := func(id string) {
+		if got, want := withoutRegion(id), region.ReplaceAllString(id, "$2"); got != want {
+			t.Errorf("%q: region off: %q, want %q", id, got, want)
+		}
+		if got, want := withoutRevision(id), revision.ReplaceAllString(id, ""); got != want {
+			t.Errorf("%q: revision off: %q, want %q", id, got, want)
+		}
+	}
+	for _, r := range Default().hosts().rows {
+		check(r.id)
+	}
+	for range 20_000 {
+		id := ""
+		for range rnd.IntN(8) {
+			id += parts[rnd.IntN(len(parts))]
+		}
+		check(id)
 	}
 }
 

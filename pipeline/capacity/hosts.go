@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	_ "embed"
 	"fmt"
@@ -20,22 +21,19 @@ const (
 	hostsDate  = "2026-09-28"
 )
 
-// hosts is the large table: what every host says of every model it runs.
+// hosts is the large table: what every host says of every model it runs. A name
+// is looked for from row to row, some 20 µs: indexes took ten times as long to
+// make as the rest, and most processes ask for a name or two.
 type hosts struct {
-	rows    []hostRow
-	byID    map[hostKey]int32
-	byCanon map[hostKey]int32
-	byBare  map[hostKey]int32
-	canon   map[string][]int32 // over all hosts, by normalised id
-	bare    map[string][]int32 // the same without the date
+	rows []hostRow
+	of   map[string][2]int // rows by host: from, to
 }
 
 type hostRow struct {
-	host, id, canon          string
-	window, input, maxOutput int32
+	host, id           string
+	lower, canon, bare string // of id: in small letters, normalised, the latter without the date
+	text               string // window, input and output, with tabs between
 }
-
-type hostKey struct{ host, id string }
 
 // parseHosts reads what gen wrote: "#host" lines and "id\twindow\tinput\toutput".
 func parseHosts(deflated []byte) *hosts {
@@ -43,119 +41,120 @@ func parseHosts(deflated []byte) *hosts {
 	if err != nil {
 		panic(fmt.Sprintf("bug: embedded table of hosts: %v", err))
 	}
-	lines := bytes.Count(text, []byte("\n"))
-	h := &hosts{
-		rows: make([]hostRow, 0, lines),
-		byID: make(map[hostKey]int32, lines), byCanon: make(map[hostKey]int32, lines), byBare: make(map[hostKey]int32, lines),
-		canon: make(map[string][]int32, lines/2), bare: make(map[string][]int32, lines/2),
-	}
-	host := ""
+	h := &hosts{rows: make([]hostRow, 0, bytes.Count(text, []byte("\n"))), of: map[string][2]int{}}
+	host, from := "", 0
 	for line := range strings.Lines(string(text)) {
 		line = line[:len(line)-1]
 		if line[0] == '#' {
-			host = line[1:]
+			h.of[host] = [2]int{from, len(h.rows)}
+			host, from = line[1:], len(h.rows)
 			continue
 		}
-		id, figures, _ := strings.Cut(line, "\t")
-		r := hostRow{host: host, id: id}
-		for _, into := range []*int32{&r.window, &r.input, &r.maxOutput} {
-			var figure string
-			if figure, figures, _ = strings.Cut(figures, "\t"); figure == "" {
-				continue
-			}
-			v, err := strconv.ParseInt(figure, 10, 32)
-			if err != nil {
-				panic(fmt.Sprintf("bug: embedded table of hosts: %q: %v", line, err))
-			}
-			*into = int32(v)
-		}
-		h.add(r)
+		r := hostRow{host: host}
+		r.id, r.text, _ = strings.Cut(line, "\t")
+		r.lower = strings.ToLower(r.id)
+		n := name{host: r.host}
+		r.canon = n.canonical(r.lower)
+		r.bare = undated(r.canon)
+		h.rows = append(h.rows, r)
 	}
+	h.of[host] = [2]int{from, len(h.rows)}
 	return h
 }
 
-func (h *hosts) add(r hostRow) {
-	i := int32(len(h.rows))
-	lower := strings.ToLower(r.id)
-	n := name{host: r.host}
-	canon := n.canonical(lower)
-	r.canon = canon
-	h.rows = append(h.rows, r)
-	h.smaller(h.byID, hostKey{r.host, lower}, i)
-	h.smaller(h.byCanon, hostKey{r.host, canon}, i)
-	h.canon[canon] = append(h.canon[canon], i)
-	bare := undated(canon)
-	h.smaller(h.byBare, hostKey{r.host, bare}, i)
-	h.bare[bare] = append(h.bare[bare], i)
-}
-
-// smaller keeps the row with less room where one host says two things.
-func (h *hosts) smaller(m map[hostKey]int32, k hostKey, i int32) {
-	if old, ok := m[k]; !ok || h.rows[i].takes() < h.rows[old].takes() {
-		m[k] = i
+// figures gives window, input and output; 0 where nothing is said.
+func (r hostRow) figures() (f [3]int) {
+	text := r.text
+	for i := range f {
+		var figure string
+		if figure, text, _ = strings.Cut(text, "\t"); figure == "" {
+			continue
+		}
+		v, err := strconv.Atoi(figure)
+		if err != nil {
+			panic(fmt.Sprintf("bug: embedded table of hosts: %s at %s: %v", r.id, r.host, err))
+		}
+		f[i] = v
 	}
+	return f
 }
 
 // takes returns how much input the row allows.
-func (r hostRow) takes() int32 {
-	if r.input > 0 {
-		return r.input
-	}
-	return r.window
+func (r hostRow) takes() int {
+	f := r.figures()
+	return orElse(f[1], f[0])
 }
 
 func (r hostRow) model() Model {
+	f := r.figures()
 	m := Model{
 		ID: r.id, Surface: SurfaceAPI, Host: r.host,
-		Window: int(r.window), Input: int(r.input), MaxOutput: int(r.maxOutput), EffectivePercent: 100,
+		Window: f[0], Input: f[1], MaxOutput: f[2], EffectivePercent: 100,
 		Source: OriginTable, Date: hostsDate, Basis: hostsBasis, Confidence: ConfidenceMedium,
 	}
 	m.count(r.canon)
 	return m
 }
 
-// at looks a name up at one host.
+// at looks a name up at one host. Where it says two things, the row with less
+// room holds.
 func (h *hosts) at(n name, host string) (Model, bool) {
-	if i, ok := h.byID[hostKey{host, n.id}]; ok {
-		return h.rows[i].model().matched(MatchExact), true
+	rows := h.rows[h.of[host][0]:h.of[host][1]]
+	if found := which(rows, hostRow.inSmall, n.id); len(found) > 0 {
+		return slices.MinFunc(found, lessRoom).model().matched(MatchExact), true
 	}
-	i, ok := h.byCanon[hostKey{host, n.canon}]
-	if !ok && snapshot(n.canon) {
-		i, ok = h.byCanon[hostKey{host, undated(n.canon)}]
-	} else if !ok {
-		i, ok = h.byBare[hostKey{host, undated(n.canon)}]
-	}
-	if !ok {
+	found := ofName(rows, n)
+	if len(found) == 0 {
 		return Model{}, false
 	}
-	return h.rows[i].model().matched(MatchHost), true
+	return slices.MinFunc(found, lessRoom).model().matched(MatchHost), true
 }
 
 // low returns the row at the tenth percentile over all hosts. Figures on which
 // the hosts agree are trusted more than those on which they do not.
 func (h *hosts) low(n name) (Model, bool) {
-	found := h.canon[n.canon]
-	switch {
-	case len(found) > 0:
-	case snapshot(n.canon):
-		found = h.canon[undated(n.canon)]
-	default:
-		found = h.bare[undated(n.canon)]
-	}
+	found := ofName(h.rows, n)
 	if len(found) == 0 {
 		return Model{}, false
 	}
-	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b int32) int { return int(h.rows[a].takes() - h.rows[b].takes()) })
-	i := (len(found) - 1) / 10
-	m := h.rows[found[i]].model().matched(MatchPercentile)
+	slices.SortStableFunc(found, lessRoom)
+	m := found[(len(found)-1)/10].model().matched(MatchPercentile)
 	m.ID, m.Host = n.canon, ""
 	m.Note = fmt.Sprintf("low end of %d hosts", len(found))
-	if top := h.rows[found[len(found)/2]].takes(); len(found) < 3 || int(top) > m.takes()*105/100 {
+	if top := found[len(found)/2].takes(); len(found) < 3 || top > m.takes()*105/100 {
 		m.Confidence = ConfidenceLow
 	}
 	return m, true
 }
+
+// ofName gives the rows that a name means: those of the same normalised id, else
+// of a snapshot the model without a date, of a model without one any snapshot.
+func ofName(rows []hostRow, n name) []hostRow {
+	found := which(rows, hostRow.normalised, n.canon)
+	switch {
+	case len(found) > 0:
+		return found
+	case snapshot(n.canon):
+		return which(rows, hostRow.normalised, undated(n.canon))
+	default:
+		return which(rows, hostRow.undated, undated(n.canon))
+	}
+}
+
+func (r hostRow) inSmall() string    { return r.lower }
+func (r hostRow) normalised() string { return r.canon }
+func (r hostRow) undated() string    { return r.bare }
+
+func which(rows []hostRow, of func(hostRow) string, id string) (found []hostRow) {
+	for _, r := range rows {
+		if of(r) == id {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func lessRoom(a, b hostRow) int { return cmp.Compare(a.takes(), b.takes()) }
 
 // takes returns how much input the model allows.
 func (m Model) takes() int {

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,11 +60,15 @@ var (
 	versionAt = pattern.Lazy(`^(20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])|00[1-9]|0[1-9]\d|default|latest|` +
 		`us|eu|uk|jp|au|ca|sa|in|ap|apac|asia|global|[a-z]{2}(-gov)?-[a-z]+-?\d)(:[a-z]+)?$`)
 
-	bedrockRegion = pattern.Lazy(`^(us|eu|apac|jp|au|ca|sa|in|global|us-gov)\.([a-z0-9]+\.)`)
-	bedrockVendor = pattern.Lazy(`^(anthropic|amazon|meta|mistral|cohere|openai|qwen|deepseek|google|nvidia|minimax|moonshotai|moonshot|xai|zai|writer|ai21)\.`)
-	bedrockSuffix = pattern.Lazy(`-v\d+:\d+$`)
+	// What Bedrock writes before a model's name: a region, and whose it is.
+	bedrockRegions = []string{"us", "eu", "apac", "jp", "au", "ca", "sa", "in", "global", "us-gov"}
+	bedrockVendors = []string{
+		"anthropic", "amazon", "meta", "mistral", "cohere", "openai", "qwen", "deepseek",
+		"google", "nvidia", "minimax", "moonshotai", "moonshot", "xai", "zai", "writer", "ai21",
+	}
+	// variants are how a host runs a model, behind ":".
+	variants = []string{"free", "nitro", "floor", "online", "extended", "thinking", "exacto", "beta", "batch", "flex"}
 
-	variants = pattern.Lazy(`:(free|nitro|floor|online|extended|thinking|exacto|beta|batch|flex)$`)
 	localTag = pattern.Lazy(`:(latest|.*\d+(\.\d+)?[bm](-.*)?|.*q\d.*|\d+x\d+b.*)$`)
 	sizeMark = pattern.Lazy(`-(\d+k)(?:-|$)`)
 	// Suffixes that say how a host runs a model, not which.
@@ -175,14 +180,14 @@ func (n *name) takeHost(s string, isHost func(string) bool) string {
 }
 
 // canonical normalises an id. It may find out that the host is Bedrock, or a
-// local runner. Patterns are tried only where their mark is in the id: the
-// large table has thousands of ids to go through.
+// local runner. Nothing that the ids of hosts have needs a pattern here: the large
+// table has thousands of them to go through.
 func (n *name) canonical(id string) string {
 	s := id[strings.LastIndexByte(id, '/')+1:]
 	if strings.IndexByte(s, '.') > 0 {
-		s = bedrockRegion().ReplaceAllString(s, "$2")
-		if vendor := bedrockVendor().FindString(s); vendor != "" {
-			s = strings.TrimSuffix(s[len(vendor):], "-v1")
+		s = withoutRegion(s)
+		if vendor, rest, ok := strings.Cut(s, "."); ok && slices.Contains(bedrockVendors, vendor) {
+			s = strings.TrimSuffix(rest, "-v1")
 			if n.host == "" {
 				n.host = "amazon-bedrock"
 			}
@@ -197,9 +202,9 @@ func (n *name) canonical(id string) string {
 		return n.canonical(s)
 	}
 	if strings.IndexByte(s, ':') > 0 {
-		s = bedrockSuffix().ReplaceAllString(s, "")
-		for variants().MatchString(s) {
-			s = variants().ReplaceAllString(s, "")
+		s = withoutRevision(s)
+		for i := strings.LastIndexByte(s, ':'); i >= 0 && slices.Contains(variants, s[i+1:]); i = strings.LastIndexByte(s, ':') {
+			s = s[:i]
 		}
 		// A host that is named means its own servers.
 		n.local = n.local || n.host == "" && localTag().MatchString(s)
@@ -219,6 +224,32 @@ func (n *name) canonical(id string) string {
 		}
 	}
 	return string(b)
+}
+
+// withoutRegion takes Bedrock's region off, which a vendor in small letters and
+// digits follows: "eu.anthropic.claude…".
+func withoutRegion(s string) string {
+	region, rest, _ := strings.Cut(s, ".")
+	vendor, _, ok := strings.Cut(rest, ".")
+	if !ok || vendor == "" || !slices.Contains(bedrockRegions, region) {
+		return s
+	}
+	for i := range len(vendor) {
+		if !digit(vendor[i]) && (vendor[i] < 'a' || vendor[i] > 'z') {
+			return s
+		}
+	}
+	return rest
+}
+
+// withoutRevision takes Bedrock's revision off: "-v1:0".
+func withoutRevision(s string) string {
+	head := strings.TrimRight(s, "0123456789")
+	model := strings.TrimRight(strings.TrimSuffix(head, ":"), "0123456789")
+	if head == s || !strings.HasSuffix(head, ":") || len(model) == len(head)-1 || !strings.HasSuffix(model, "-v") {
+		return s
+	}
+	return strings.TrimSuffix(model, "-v")
 }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
