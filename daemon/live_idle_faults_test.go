@@ -44,6 +44,9 @@ func TestFaultLongHistory(t *testing.T) {
 	if served(t) {
 		return
 	}
+	if testing.Short() {
+		t.Skip("-short: makes 10,000 sessions and looks at an idle daemon for two minutes")
+	}
 	const sessions = 10_000
 	p := newPlace(t)
 	history(t, p.codex(), sessions)
