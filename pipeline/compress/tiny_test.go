@@ -13,7 +13,7 @@ import (
 // longThread is a session of thousands of messages whose newest is as asked.
 func longThread(end string) *conversation {
 	var c conversation
-	for i := range 500 {
+	for i := range 150 {
 		c.user(fmt.Sprintf("step %d: please look at internal/render/page%d.go\n%s", i, i, lines(6, "and mind rule %d")))
 		c.run(fmt.Sprintf("cat internal/render/page%d.go", i), lines(40, "func draw%d() error { return ErrNoFont }"), i%3)
 		c.assistant(fmt.Sprintf("page%d.go is done, ErrNoFont is handled.\n%s", i, lines(4, "detail %d")))
@@ -29,7 +29,7 @@ func longThread(end string) *conversation {
 		c.add(transcript.Message{Item: transcript.Item{Role: transcript.RoleToolCall, Name: "exec_command", CallID: "last", Args: `{"cmd":"` + strings.Repeat("make ", 400) + `"}`}})
 	case "outputs":
 		c.ms = nil
-		for i := range 2000 {
+		for i := range 600 {
 			c.add(transcript.Message{Item: transcript.Item{Role: transcript.RoleToolResult, CallID: fmt.Sprint("x", i), Text: lines(30, "the same line %d")}})
 		}
 	}

@@ -32,7 +32,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 
 func TestCountReaderHoldsLittle(t *testing.T) {
 	c := counter(t, tokens.O200kBase)
-	const size, limit = 3 << 20, 1 << 20
+	const size, limit = 3 << 19, 1 << 20
 	for _, text := range []string{
 		"func main() { return }\n", "a", "\n", " ", "=", "\x00", "1", "1234567890", "x1", "½", "中文，", "a'b", "==\n",
 		"{\"a\":1},", "中", "\xff", "\xe4\xb8",

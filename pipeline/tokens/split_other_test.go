@@ -55,7 +55,7 @@ func TestSplitsAreThePatterns(t *testing.T) {
 			for _, p := range texts {
 				all = append(all, regexp2.MustCompile(p, regexp2.None))
 			}
-			n := 6_000
+			n := 3_000
 			if testing.Short() {
 				n = 1_000
 			}
