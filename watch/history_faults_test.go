@@ -54,6 +54,9 @@ func field(t *testing.T, path, key string) int64 {
 
 // 1,200 day folders with 25,000 files of years past cost next to nothing.
 func TestFaultLongHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: makes 25,000 files and looks at an idle watch for a minute")
+	}
 	const folders, files = 1200, 25_000
 	home := realTemp(t)
 	long := time.Now().Add(-90 * 24 * time.Hour)
