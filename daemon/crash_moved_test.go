@@ -102,7 +102,9 @@ func newOneSession(t *testing.T) *oneSession {
 // record writes the session anew, as one in that folder with these turns.
 func (w *oneSession) record(cwd string, asked ...string) {
 	w.t.Helper()
-	at := func(seconds int) string { return w.began.Add(time.Duration(seconds) * time.Second).Format("2006-01-02T15:04:05.000Z") }
+	at := func(seconds int) string {
+		return w.began.Add(time.Duration(seconds) * time.Second).Format("2006-01-02T15:04:05.000Z")
+	}
 	text := fmt.Sprintf(`{"timestamp":%[1]q,"type":"session_meta","payload":{"id":%[2]q,"timestamp":%[1]q,"cwd":%[3]q}}
 `, at(0), movedThread, cwd)
 	for i, q := range asked {
