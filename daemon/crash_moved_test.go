@@ -46,6 +46,12 @@ func TestCrashBeforeAReceipt(t *testing.T) {
 		"said less": func(w *oneSession) { w.record(w.from) },
 		"left":      func(w *oneSession) { w.record(w.to) },
 		"deleted":   func(w *oneSession) { w.forget() },
+		"said less, without a place": func(w *oneSession) {
+			w.record(w.from)
+			if err := os.RemoveAll(filepath.Join(w.from, ".workbuddy")); err != nil {
+				w.t.Fatal(err)
+			}
+		},
 	} {
 		for _, written := range []bool{false, true} { // an earlier document was there
 			for hit := 1; hit <= 2; hit++ { // of each sink

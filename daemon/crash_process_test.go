@@ -66,7 +66,11 @@ func (k task) perform() (err error) {
 	case taskRun:
 		return daemon.Run(context.Background(), opt)
 	case taskOnce:
-		_, err = daemon.Once(context.Background(), opt)
+		s, err := daemon.Once(context.Background(), opt)
+		if err == nil && len(s.Unwritten) > 0 {
+			err = fmt.Errorf("not written: %v", s.Unwritten)
+		}
+		return err
 	case taskRebuild:
 		_, err = daemon.Rebuild(context.Background(), opt, nil)
 	case taskWrite:

@@ -242,7 +242,7 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedBefore, ofThread(err)
 	}
 	if !documented(v) {
-		return publishedBefore, o.own(ctx, v.Thread, last)
+		return publishedBefore, o.own(ctx, v, last)
 	}
 	if err := p.pack(ctx, v, rev); err != nil {
 		return publishedBefore, err
@@ -302,13 +302,15 @@ func announced(r store.Receipt) bool { return r.Name != "" && r.Rev == 0 }
 
 // own sees to it that the document of a thread that has no turn any more is known
 // as it lies there: a crash may have come between the two.
-func (o *outlet) own(ctx context.Context, t transcript.Thread, last store.Receipt) error {
+func (o *outlet) own(ctx context.Context, v pipeline.View, last store.Receipt) error {
 	l, ok := o.sink.(looker)
 	if !ok || last.Name == "" {
 		return nil
 	}
-	r, err := l.Look(ctx, o.artifact(t, last))
-	if err != nil || r.State != sink.StateWritten || r.Hash == "" || r.Hash == last.Hash {
+	a := o.artifact(v.Thread, last)
+	a.Name = pipeline.MemoryName(v, time.Local) // it is looked for elsewhere if its place is gone
+	r, err := l.Look(ctx, a)
+	if err != nil || r.Path != last.Name || r.State != sink.StateWritten || r.Hash == "" || r.Hash == last.Hash {
 		return o.ofPlace(ctx, err)
 	}
 	last.Hash, last.Bytes = r.Hash, int(r.Size)
