@@ -93,7 +93,7 @@ var subjects = map[string]sinktest.Open{
 		own := m.folder(t, "code", "ledgerkit", ".workbuddy")
 		m.folder(t, ".workbuddy")
 		s := m.subject(t, "workbuddy", sink.Choice{}, filepath.Join(own, "memory"))
-		s.Updates = 1000
+		s.Updates = 200
 		s.Files = []sinktest.File{{Path: filepath.Join(own, "memory", "MEMORY.md"), Units: 7500, PartUnits: 1000}}
 		return s
 	},
