@@ -232,9 +232,6 @@ func (a *app) view(ctx context.Context, arg string) (*reader, pipeline.View, err
 // that the default figures would hide.
 func (r *reader) windows(models ...string) error {
 	for _, name := range models {
-		if name == "" {
-			continue // none was asked for
-		}
 		if _, err := r.pipe.Table().Lookup(name); errors.Is(err, capacity.ErrWindow) {
 			return usageError{err}
 		}

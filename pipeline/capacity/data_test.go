@@ -3,6 +3,7 @@ package capacity
 import (
 	"bytes"
 	"compress/flate"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -94,6 +95,10 @@ func TestKnownNamesDoNotReadTheHosts(t *testing.T) {
 		if _, err := table.Lookup(id); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
+	}
+	// A thread may have no model yet, and mostly none is asked for.
+	if _, err := table.Lookup(""); !errors.Is(err, ErrUnknown) {
+		t.Errorf("no name: %v", err)
 	}
 }
 

@@ -209,6 +209,9 @@ func (t *Table) api(n name) (Model, bool) {
 	if ok && !n.foreign && (n.host == "" || n.host == m.Host) {
 		return m, true
 	}
+	if n.canon == "" {
+		return unknown(n, SurfaceAPI), false // no host has a model without a name
+	}
 	// Somebody else runs the model: the vendor's window may not be theirs.
 	low, found := t.hosts().low(n)
 	switch {

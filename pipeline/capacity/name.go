@@ -244,13 +244,19 @@ func withoutRegion(s string) string {
 
 // withoutRevision takes Bedrock's revision off: "-v1:0".
 func withoutRevision(s string) string {
-	head := strings.TrimRight(s, "0123456789")
-	model := strings.TrimRight(strings.TrimSuffix(head, ":"), "0123456789")
-	if head == s || !strings.HasSuffix(head, ":") || len(model) == len(head)-1 || !strings.HasSuffix(model, "-v") {
+	i := strings.LastIndex(s, "-v")
+	if i < 0 {
 		return s
 	}
-	return strings.TrimSuffix(model, "-v")
+	version, revision, _ := strings.Cut(s[i+len("-v"):], ":")
+	if !digits(version) || !digits(revision) {
+		return s
+	}
+	return s[:i]
 }
+
+// digits tells whether s is a number: a digit at least, and nothing else.
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
