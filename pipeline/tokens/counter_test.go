@@ -169,7 +169,7 @@ func TestSplit(t *testing.T) {
 // TestWorstTexts: whatever the text, half a megabyte of it is counted, at once
 // and as a stream; what is not linear does not come to an end here.
 func TestWorstTexts(t *testing.T) {
-	for name, text := range worst(1 << 17) {
+	for name, text := range worst(1 << 19) {
 		for _, enc := range []tokens.Encoding{tokens.O200kBase, tokens.Cl100kBase} {
 			want := counter(t, enc).Count(text)
 			got, size, err := tokens.CountReader(enc, bytes.NewReader(text))

@@ -212,7 +212,7 @@ func TestImportedIsLinear(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for kind, text := range worst(1 << 14) {
+			for kind, text := range worst(1 << 16) {
 				if n := v.New().Count(text); n == 0 {
 					t.Errorf("%s %s %s: no tokens", name, split, kind)
 				}
