@@ -129,12 +129,7 @@ func (c *checker) memories(ctx context.Context, o *outcome, clean task, threads 
 // receipted looks for documents in the drop folder that nobody would know to be
 // ours once they are past their time: those that aren't as a receipt says.
 func (c *checker) receipted(ctx context.Context, o *outcome) error {
-	db, err := openRows(c.config().DB())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	receipts, err := queryRows(ctx, db, "SELECT name, hash FROM receipt WHERE sink='drop' AND name<>''")
+	receipts, err := c.receipts(ctx, "drop")
 	if err != nil {
 		return err
 	}
@@ -150,12 +145,27 @@ func (c *checker) receipted(ctx context.Context, o *outcome) error {
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(text)
-		if r := receipts[filepath.ToSlash(name)]; r.values == nil || r.get("hash") != hex.EncodeToString(sum[:]) {
+		if !isOf(receipts[filepath.ToSlash(name)], text) {
 			o.add("memory", name+" is not what its receipt says")
 		}
 		return nil
 	})
+}
+
+// receipts gives those of a sink that are of a file, by its name.
+func (c *checker) receipts(ctx context.Context, sink string) (rows, error) {
+	db, err := openRows(c.config().DB())
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return queryRows(ctx, db, "SELECT name, hash FROM receipt WHERE sink='"+sink+"' AND name<>''")
+}
+
+// isOf tells whether a receipt is there, and of that text.
+func isOf(receipt row, text []byte) bool {
+	sum := sha256.Sum256(text)
+	return receipt.values != nil && receipt.get("hash") == hex.EncodeToString(sum[:])
 }
 
 // documents gives each thread's document, and what the index says of it.
@@ -194,9 +204,8 @@ func (c *checker) documents(ctx context.Context) (rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
 		proven := "not what was written"
-		if hex.EncodeToString(sum[:]) == r.get("hash") {
+		if isOf(r, text) {
 			proven = "as written"
 		}
 		out[id+" document"] = row{[]string{"text", "index", "managed", "receipt"}, []string{string(text), string(entry), r.get("managed"), proven}}

@@ -4,8 +4,6 @@ package daemon_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +29,7 @@ func (c *checker) places(ctx context.Context, o *outcome) error {
 		return err
 	}
 	defer db.Close()
-	receipts, err := queryRows(ctx, db, "SELECT name, hash FROM receipt WHERE sink='workbuddy' AND name<>''")
+	receipts, err := c.receipts(ctx, "workbuddy")
 	if err != nil {
 		return err
 	}
@@ -51,8 +49,7 @@ func (c *checker) places(ctx context.Context, o *outcome) error {
 			o.add("shared", c.sharedFile(path, text, shared))
 		case filepath.Base(filepath.Dir(path)) == "codex":
 			o.add("place", whole(base, text))
-			sum := sha256.Sum256(text)
-			if r := receipts[filepath.ToSlash(path)]; r.values == nil || r.get("hash") != hex.EncodeToString(sum[:]) {
+			if !isOf(receipts[filepath.ToSlash(path)], text) {
 				o.add("place", path+" is not what its receipt says")
 			}
 		case !strings.HasPrefix(string(text), "# "):

@@ -242,7 +242,7 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 		return publishedBefore, ofThread(err)
 	}
 	if !documented(v) {
-		return publishedBefore, o.own(ctx, v, last)
+		return publishedBefore, o.adopt(ctx, v, last)
 	}
 	if err := p.pack(ctx, v, rev); err != nil {
 		return publishedBefore, err
@@ -300,9 +300,9 @@ func (o *outlet) announce(ctx context.Context, a sink.Artifact) error {
 // written.
 func announced(r store.Receipt) bool { return r.Name != "" && r.Rev == 0 }
 
-// own sees to it that the document of a thread that has no turn any more is known
+// adopt sees to it that the document of a thread that has no turn any more is known
 // as it lies there: a crash may have come between the two.
-func (o *outlet) own(ctx context.Context, v pipeline.View, last store.Receipt) error {
+func (o *outlet) adopt(ctx context.Context, v pipeline.View, last store.Receipt) error {
 	l, ok := o.sink.(looker)
 	if !ok || last.Name == "" {
 		return nil

@@ -33,8 +33,7 @@ func TestCrashThenItsSessionMoved(t *testing.T) {
 }
 
 // A document that lies in its place when the daemon dies is ours when it is back,
-// whatever became of its session meanwhile: it is as its receipt says, and goes
-// with the sink.
+// whatever became of its session meanwhile: it is as its receipt says.
 func TestCrashBeforeAReceipt(t *testing.T) {
 	for name, then := range map[string]func(w *oneSession){
 		"nothing":   func(*oneSession) {},
