@@ -68,6 +68,7 @@ ci-fuzz: ci-differ
 speed: ## fails where counting isn't so many times as fast as tiktoken-go in the same process
 	@$(GO) test -count=1 -tags '$(TAGS) speed' -timeout 5m -run '^TestSpeed$$' -v ./pipeline/tokens
 
+# The tests beside the lanes of kills mostly wait.
 crash: ## kill -9 while rollouts are written, N times (default 300), compared with a clean read after each; CRASH_SEED=n repeats a run
 	@CGO_ENABLED=1 CRASH_KILLS=$(or $(N),300) $(GO) test -count=1 -tags '$(TAGS) crash' -timeout 12h -parallel 8 -run '^TestCrash' -v ./daemon
 
@@ -108,8 +109,8 @@ bench: ## benchmarks
 # seeded faults (make mutants) were each found within 20 kills.
 # Half the time is the compiler's. So the program and its tests are one kind of
 # build, without what only a debugger reads, and SQLite's C, which is compiled
-# for each kind of build, is ready in a third of the time. The linter runs once: it
-# is compiled in less time than optimising it would save.
+# for each kind of build, is ready in a third of the time. The linter runs
+# once: to optimise it takes longer than it saves.
 ci: export CGO_CFLAGS := -O1 -g0
 ci: export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS 2>/dev/null) -trimpath -gcflags=all=-dwarf=false -ldflags=-w)
 ci: ## all that a change must pass

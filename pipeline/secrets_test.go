@@ -48,7 +48,7 @@ func TestNoFormShowsASecret(t *testing.T) {
 			}
 		}
 		check("file name", []byte(pipeline.MemoryName(v, nil)), nil)
-		// Each secret is cut at other places; together they are cut at all.
+		// Each kind is cut at every fifth of these places, all together at each.
 		for units := 200 + 37*(i%5); units < 2600; units += 5 * 37 {
 			text, err := b.pipe.Memory(t.Context(), v, pipeline.MemoryRequest{Units: units, Bare: units%2 == 0})
 			check(fmt.Sprintf("memory of %d", units), text, err)

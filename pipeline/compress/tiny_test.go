@@ -10,7 +10,7 @@ import (
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
-// longThread is a session of thousands of messages whose newest is as asked.
+// longThread is a session of hundreds of messages whose newest is as asked.
 func longThread(end string) *conversation {
 	var c conversation
 	for i := range 150 {
