@@ -20,7 +20,7 @@ func tables(t *testing.T, path string) string {
 	defer db.Close()
 	var out strings.Builder
 	for _, q := range []string{
-		"SELECT rollout_id, thread_id, stamp, form, archived, gen, gen_seq, last_seq, off, line, head_len, hex(head), tail_len, hex(tail), state, facts, CAST(parser AS TEXT), sums, base_rollout, base_ordinal, base_offset, awaits_parent FROM rollout ORDER BY rollout_id",
+		"SELECT rollout_id, thread_id, stamp, form, archived, gen, gen_seq, last_seq, off, line, head_len, hex(head), tail_len, hex(tail), state, facts, CAST(parser AS TEXT), sums, base_rollout, base_ordinal, base_offset, awaits_parent, home, path, pending, CASE WHEN base_rollout<>'' THEN base_sums END FROM rollout ORDER BY rollout_id",
 		"SELECT r.rollout_id, i.id&4294967295, i.gen, role, turn, ts_ns, i.off, i.size, ordinal, inherited, dead_off, dead_ord, phase, exit_code, images, tok_o200k, tok_cl100k, tok_shrunk, key, hex(hash), turn_id, name, call_id, args, text FROM item i LEFT JOIN rollout r ON r.id=i.id>>32 ORDER BY 1, 2",
 		"SELECT r.rollout_id, number, turn_id, started_ns, ended_ns, t.state, error FROM turn t LEFT JOIN rollout r ON r.id=t.rollout ORDER BY 1, 2",
 		"SELECT r.rollout_id, d.line, d.off, d.size, cause, detail, salvaged FROM damage d LEFT JOIN rollout r ON r.id=d.rollout ORDER BY 1, 2",

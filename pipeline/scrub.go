@@ -209,6 +209,9 @@ func (s *scrub) derive(cp store.Checkpoint, add func(*store.Batch) error) error 
 	}})
 	for r.Cursor().Offset < cp.Cursor.Offset {
 		l, err := r.Next()
+		if errors.Is(err, io.EOF) && cp.Broken {
+			break // where the cursor stands was never written
+		}
 		if errors.Is(err, io.EOF) {
 			return errSkip // it became shorter
 		}
@@ -226,10 +229,19 @@ func (s *scrub) derive(cp store.Checkpoint, add func(*store.Batch) error) error 
 		}
 	}
 	st := parser.State()
-	if parser.AwaitsParent() != "" && cp.AwaitsParent == "" {
+	if parser.AwaitsParent() != "" && cp.AwaitsParent == "" && !cp.Broken {
 		return errSkip // the parent is being read
 	}
-	return s.last(st, &store.Batch{Cursor: storeCursor(r.Cursor()), AwaitsParent: parser.AwaitsParent()}, add)
+	return s.last(st, &store.Batch{Cursor: storeCursor(r.Cursor()), Pending: s.pending(), AwaitsParent: parser.AwaitsParent()}, add)
+}
+
+// pending is what the file holds of a line that isn't finished, if it is as it
+// was when it was read.
+func (s *scrub) pending() int64 {
+	if st, err := os.Stat(s.file.Path); err == nil && s.cp.Form == store.FormPlain && st.Size() == s.cp.Size {
+		return s.cp.Size - s.cp.Cursor.Offset
+	}
+	return s.cp.Pending
 }
 
 func (s *scrub) document(add func(*store.Batch) error) error {
@@ -246,7 +258,7 @@ func (s *scrub) document(add func(*store.Batch) error) error {
 	}
 	c := s.cp.Cursor // it counts what was added last
 	c.Offset = int64(len(text))
-	return s.last(st, &store.Batch{Cursor: c}, add)
+	return s.last(st, &store.Batch{Cursor: c, Pending: s.cp.Pending}, add)
 }
 
 func (s *scrub) last(st rollout.State, b *store.Batch, add func(*store.Batch) error) error {

@@ -32,7 +32,15 @@ const (
 
 // String names the state for people.
 func (s FileState) String() string {
-	return [...]string{"", "ok", "unreadable", "gone"}[s]
+	switch s {
+	case FileOK:
+		return "ok"
+	case FileUnreadable:
+		return "unreadable"
+	case FileGone:
+		return "gone"
+	}
+	return "" // damage
 }
 
 // Cursor is a position in a rollout with the fingerprints that prove it.

@@ -37,7 +37,7 @@ func (db *DB) CheckAll(ctx context.Context) (err error) {
 }
 
 // checkTypes looks for values that can't have been written: SQLite takes any
-// type in any column.
+// type in any column, and any number for a kind.
 func (db *DB) checkTypes(ctx context.Context) error {
 	rows, err := db.sql.QueryContext(ctx, `SELECT m.name, group_concat('(typeof('||c.name||')<>'||quote(lower(c.type))||' AND '||c.name||' IS NOT NULL)', ' OR ')
 		FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type='table' AND m.name NOT LIKE 'sqlite_%' GROUP BY m.name`)
@@ -53,6 +53,7 @@ func (db *DB) checkTypes(ctx context.Context) error {
 		}
 		wrong[table] = condition
 	}
+	wrong["rollout"] += " OR " + oddKinds
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return db.wrap("check the cache", err)
 	}
@@ -62,7 +63,7 @@ func (db *DB) checkTypes(ctx context.Context) error {
 			return db.wrap("check the cache", err)
 		}
 		if found {
-			return fmt.Errorf("check cache %s: %w: a value of another type in %s", db.path, ErrDamaged, table)
+			return fmt.Errorf("check cache %s: %w: a value that is never written, in %s", db.path, ErrDamaged, table)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func (db *DB) Compare(ctx context.Context, rolloutID string, derive func(Checkpo
 		return nil, db.wrap("compare", err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	m := &comparison{ctx: ctx, tx: tx, dead: map[int64]transcript.Dead{}, turns: map[int]transcript.Turn{}, unknown: map[transcript.Unknown]int{}}
+	m := &comparison{ctx: ctx, tx: tx, dead: map[int64]transcript.Dead{}, turns: map[int]transcript.Turn{}, unknown: map[transcript.Unknown]seen{}}
 	if err := m.load(rolloutID); err != nil {
 		return nil, db.wrap("compare rollout "+rolloutID, err)
 	}
@@ -68,8 +68,25 @@ type comparison struct {
 	dead    map[int64]transcript.Dead
 	turns   map[int]transcript.Turn
 	damage  []transcript.Damage
-	unknown map[transcript.Unknown]int // Count and Line left out
+	unknown map[transcript.Unknown]seen // Count and Line left out
 	last    Batch
+}
+
+// seen is how often lines of an unknown kind came, and where first.
+type seen struct {
+	count int
+	line  int64
+}
+
+// note adds lines of an unknown kind.
+func note(all map[transcript.Unknown]seen, u transcript.Unknown) {
+	kind := transcript.Unknown{Kind: u.Kind, Name: u.Name, Version: u.Version}
+	s, ok := all[kind]
+	if !ok {
+		s.line = u.Line
+	}
+	s.count += u.Count
+	all[kind] = s
 }
 
 // counted is what an item adds to the sums.
@@ -173,7 +190,7 @@ func (m *comparison) add(b *Batch) error {
 	}
 	m.damage = append(m.damage, b.Delta.Damage...)
 	for _, u := range b.Delta.Unknown {
-		m.unknown[transcript.Unknown{Kind: u.Kind, Name: u.Name, Version: u.Version}] += u.Count
+		note(m.unknown, u)
 	}
 	m.last = *b
 	return nil
@@ -252,6 +269,9 @@ func (m *comparison) row() error {
 	if c.Offset != d.Offset || c.Line != d.Line || c.HeadLen != d.HeadLen || c.TailLen != d.TailLen || !bytes.Equal(c.Head, d.Head) || !bytes.Equal(c.Tail, d.Tail) {
 		m.differ("the cursor")
 	}
+	if m.cp.Pending != m.last.Pending {
+		m.differ("the length of an unfinished line")
+	}
 	return nil
 }
 
@@ -292,9 +312,9 @@ func (m *comparison) compareOddities() error {
 	if !equalMaps(want, got) {
 		m.differ("the damaged lines")
 	}
-	stored := map[transcript.Unknown]int{}
+	stored := map[transcript.Unknown]seen{}
 	for _, u := range p.Unknown {
-		stored[transcript.Unknown{Kind: u.Kind, Name: u.Name, Version: u.Version}] += u.Count
+		note(stored, u)
 	}
 	if !equalMaps(m.unknown, stored) {
 		m.differ("the lines of unknown kinds")

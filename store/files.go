@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,34 +18,44 @@ const checkpointColumns = `id, rollout_id, thread_id, stamp, home, path, form, a
 // Rollout gives where reading of a rollout stands; ErrNotFound if it was
 // never read.
 func (db *DB) Rollout(ctx context.Context, rolloutID string) (Checkpoint, error) {
-	return db.checkpoint(ctx, "rollout_id=?", rolloutID)
-}
-
-func (db *DB) checkpoint(ctx context.Context, where string, arg any) (Checkpoint, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT "+checkpointColumns+", facts, sums FROM rollout WHERE "+where, arg) //nolint:gosec // conditions of ours
-	if err != nil {
-		return Checkpoint{}, db.wrap("read a checkpoint", err)
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return Checkpoint{}, db.wrap("read a checkpoint", err)
-		}
-		return Checkpoint{}, ErrNotFound
-	}
-	var facts, own string
-	c, err := scanCheckpoint(rows, &facts, &own)
-	c.Broken = err == nil && broken(&c, facts, own)
+	c, err := checkpoint(ctx, db.read, "rollout_id=?", rolloutID)
 	return c, db.wrap("read a checkpoint", err)
 }
 
+func checkpoint(ctx context.Context, q queryer, where string, arg any) (c Checkpoint, err error) {
+	rows, err := q.QueryContext(ctx, "SELECT "+checkpointColumns+", facts, sums FROM rollout WHERE "+where, arg) //nolint:gosec // conditions of ours
+	if err != nil {
+		return c, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return c, errors.Join(rows.Err(), ErrNotFound)
+	}
+	var facts, own string
+	c, err = scanCheckpoint(rows, &facts, &own)
+	c.Broken = err == nil && broken(&c, facts, own)
+	return c, errors.Join(err, rows.Err())
+}
+
+// errKind means that a rollout's row has a form, state or mark of archives that
+// there is none of. The rest of it was scanned.
+var errKind = errors.New("no such form, state or mark of an archive")
+
+// oddKinds is the condition that finds such rows.
+const oddKinds = "form NOT BETWEEN 1 AND 3 OR state NOT BETWEEN 1 AND 3 OR archived NOT BETWEEN 0 AND 1 OR base_complete NOT BETWEEN 0 AND 1"
+
 // scanCheckpoint scans checkpointColumns and what more was selected.
 func scanCheckpoint(rows *sql.Rows, more ...any) (c Checkpoint, err error) {
-	var dev, ino int64
-	err = rows.Scan(append([]any{&c.Row, &c.RolloutID, &c.ThreadID, &c.Stamp, &c.Home, &c.Path, &c.Form, &c.Archived, &c.Generation, &c.GenerationSeq, &c.LastSeq,
+	var dev, ino, form, archived, state int64
+	err = rows.Scan(append([]any{&c.Row, &c.RolloutID, &c.ThreadID, &c.Stamp, &c.Home, &c.Path, &form, &archived, &c.Generation, &c.GenerationSeq, &c.LastSeq,
 		&c.Cursor.Offset, &c.Cursor.Line, &c.Cursor.HeadLen, &c.Cursor.Head, &c.Cursor.TailLen, &c.Cursor.Tail,
-		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &c.State, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent}, more...)...)
-	c.Dev, c.Ino = uint64(dev), uint64(ino)
+		&c.Size, &c.ModTimeNs, &c.ChangeTimeNs, &dev, &ino, &c.Pending, &state, &c.Reason, &c.Parser, &c.ParserVersion, &c.AwaitsParent}, more...)...)
+	c.Dev, c.Ino, c.Archived = uint64(dev), uint64(ino), archived != 0
+	c.Form = Form(min(max(form, int64(FormPlain)), int64(FormDocument)))
+	c.State = FileState(min(max(state, int64(FileOK)), int64(FileGone)))
+	if err == nil && (int64(c.Form) != form || int64(c.State) != state || archived&^1 != 0) {
+		err = errKind
+	}
 	return c, unscanned(err)
 }
 
@@ -77,9 +88,9 @@ func (db *DB) ThreadCheckpoints(ctx context.Context, threadID string) ([]Checkpo
 	}
 	var out []Checkpoint
 	for i := range segs {
-		c, err := db.checkpoint(ctx, "id=?", segs[i].row)
+		c, err := checkpoint(ctx, db.read, "id=?", segs[i].row)
 		if err != nil {
-			return nil, err
+			return nil, db.wrap("read a checkpoint", err)
 		}
 		out = append(out, c)
 	}
@@ -183,7 +194,7 @@ func (db *DB) SetHome(ctx context.Context, h Home) error {
 
 // Homes gives the homes that were ever listed.
 func (db *DB) Homes(ctx context.Context) ([]Home, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT path, present, problem, listed_ns FROM home ORDER BY path")
+	rows, err := db.read.QueryContext(ctx, "SELECT path, present<>0, problem, listed_ns FROM home ORDER BY path")
 	if err != nil {
 		return nil, db.wrap("list homes", err)
 	}

@@ -29,7 +29,7 @@ func unscanned(err error) error {
 // ago, or that never were compared: at most limit of those that were read. Of
 // those whose files are gone the rows prove themselves. total is the number of all such.
 func (db *DB) LeastChecked(ctx context.Context, limit int) (out []Checkpoint, total int, err error) {
-	const readable = " FROM rollout LEFT JOIN checked ON rollout=id WHERE state=1 AND off>0 OR state=3 AND last_seq>0"
+	const readable = " FROM rollout LEFT JOIN checked ON rollout=id WHERE state=1 AND (off<>0 OR head_len<>0) OR state=3 AND last_seq<>0"
 	if err := db.read.QueryRowContext(ctx, "SELECT count(*)"+readable).Scan(&total); err != nil {
 		return nil, 0, db.wrap("count rollouts to check", err)
 	}
@@ -55,27 +55,30 @@ func (db *DB) Checked(ctx context.Context, row int64, when time.Time) error {
 }
 
 // Mend makes a rollout whose row or items are not what was written be read
-// again from its start. What its rows say of themselves isn't believed; item
-// numbers, and what earlier generations held, stay.
+// again from its start. Item numbers, and what earlier generations held, stay:
+// where the newest one began its row says, and if that can't be believed, its
+// items do.
 func (db *DB) Mend(ctx context.Context, rolloutID string) error {
 	return db.write(ctx, "mend rollout "+rolloutID, func(tx *sql.Tx) error {
-		var row int64
-		if err := tx.QueryRowContext(ctx, "SELECT id FROM rollout WHERE rollout_id=?", rolloutID).Scan(&row); err != nil {
+		cp, err := checkpoint(ctx, tx, "rollout_id=?", rolloutID)
+		if err != nil {
 			return err
 		}
+		row, gen, seq := cp.Row, int64(cp.Generation), cp.GenerationSeq
 		from, to := itemID(row, 0), itemID(row, 1<<seqBits-1)
-		// The newest item tells the generation, the newest of another where it began.
-		var gen, seq int64
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce((SELECT gen FROM item WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1), 1)", from, to).Scan(&gen); err != nil {
-			return err
-		}
-		if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(id)-?1, 0) FROM item WHERE id BETWEEN ?1 AND ?2 AND gen<?3", from, to, gen).Scan(&seq); err != nil {
-			return err
+		if cp.Broken || cp.Cursor.Offset == 0 {
+			// The newest item tells the generation, the newest of another where it began.
+			if err := tx.QueryRowContext(ctx, "SELECT coalesce((SELECT gen FROM item WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1), 1)", from, to).Scan(&gen); err != nil {
+				return err
+			}
+			if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(id)-?1, 0) FROM item WHERE id BETWEEN ?1 AND ?2 AND gen<?3", from, to, gen).Scan(&seq); err != nil {
+				return err
+			}
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM item WHERE id BETWEEN ? AND ?", from+seq+1, to); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, forgetting+" AND id=?", row)
+		_, err = tx.ExecContext(ctx, forgetting+" AND id=?", row)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `UPDATE rollout SET mark=random(), gen=?, gen_seq=?, last_seq=?, facts='{}', sums='{}',
 				off=0, line=0, head_len=0, head=NULL, tail_len=0, tail=NULL WHERE id=?`, gen, seq, seq, row)
