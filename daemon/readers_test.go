@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
 	"github.com/session-migrator/session-migrator/pipeline/sink"
+	"github.com/session-migrator/session-migrator/pipeline/sink/sinktest"
 )
 
 // wholeFile tells what is wrong with a file of the drop folder that was not
@@ -39,9 +38,7 @@ func wholeFile(name string, text []byte) error {
 		}
 		return nil
 	}
-	front, body, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("---\n")), []byte("\n---\n"))
-	sum := sha256.Sum256(body)
-	if !ok || !bytes.Contains(front, []byte("hash: \""+hex.EncodeToString(sum[:8])+"\"")) {
+	if !sinktest.Proven(text) {
 		return fmt.Errorf("%d bytes that don't prove themselves", len(text))
 	}
 	return nil

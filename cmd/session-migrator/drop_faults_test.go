@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/session-migrator/session-migrator/daemon/reliability"
 	"github.com/session-migrator/session-migrator/pipeline/rollout/rollouttest"
+	"github.com/session-migrator/session-migrator/pipeline/sink/sinktest"
 )
 
 // whole tells whether a file of the drop folder is one that was written in one
@@ -41,9 +41,7 @@ func whole(name string, text []byte) error {
 		}
 		return nil
 	}
-	front, body, ok := bytes.Cut(bytes.TrimPrefix(text, []byte("---\n")), []byte("\n---\n"))
-	sum := sha256.Sum256(body)
-	if !ok || !bytes.Contains(front, []byte("hash: \""+hex.EncodeToString(sum[:8])+"\"")) {
+	if !sinktest.Proven(text) {
 		return fmt.Errorf("%d bytes that don't prove themselves", len(text))
 	}
 	return nil

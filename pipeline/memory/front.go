@@ -41,7 +41,7 @@ func (d *Document) front(level frontLevel, body string) (string, error) {
 	// Long paths and names give way first, then lists, then the remote.
 	var text string
 	for _, limit := range [...]int{400, 200, 100, 60, 30} {
-		fields := d.fields(level, limit, body)
+		fields := d.fields(level, limit)
 		var b bytes.Buffer
 		enc := yaml.NewEncoder(&b)
 		if err := enc.Encode(fields); err != nil {
@@ -52,7 +52,7 @@ func (d *Document) front(level frontLevel, body string) (string, error) {
 		}
 		// All that isn't ours stands in double quotes, where these escapes
 		// mean the same characters to YAML and no tag to anybody else.
-		text = "---\n" + strings.NewReplacer("<", `\x3C`, "![", `\x21[`).Replace(b.String()) + "---\n"
+		text = proven("---\n"+strings.NewReplacer("<", `\x3C`, "![", `\x21[`).Replace(b.String())+"---\n", body)
 		if len(text) <= maxFrontBytes && strings.Count(text, "\n") <= maxFrontLines {
 			return text, nil
 		}
@@ -62,7 +62,7 @@ func (d *Document) front(level frontLevel, body string) (string, error) {
 
 // fields builds the mapping in its fixed order. Texts longer than limit bytes
 // are cut in the middle.
-func (d *Document) fields(level frontLevel, limit int, body string) *yaml.Node {
+func (d *Document) fields(level frontLevel, limit int) *yaml.Node {
 	t := &d.Thread
 	m := &yaml.Node{Kind: yaml.MappingNode}
 	put := func(key string, v *yaml.Node) {
@@ -107,7 +107,7 @@ func (d *Document) fields(level frontLevel, limit int, body string) *yaml.Node {
 		put("fit_tokens", d.fitTokens(limit))
 		put("summary", quoted(d.summaryField()))
 	}
-	put("hash", quoted(hashOf(body)))
+	put("hash", quoted(noHash))
 	put("generator", quoted(generator))
 	return m
 }
@@ -219,10 +219,15 @@ func (d *Document) summaryField() string {
 	return "none"
 }
 
-// hashOf identifies what follows the front matter.
-func hashOf(body string) string {
-	sum := sha256.Sum256([]byte(body))
-	return hex.EncodeToString(sum[:8])
+// noHash stands where the hash comes.
+const noHash = "0000000000000000"
+
+// proven puts the hash of the whole document, but its own line, into the front
+// matter: by it a sink tells a document that nobody edited.
+func proven(front, body string) string {
+	before, after, _ := strings.Cut(front, "\nhash: \""+noHash+"\"\n")
+	sum := sha256.Sum256([]byte(before + "\n" + after + body))
+	return before + "\nhash: \"" + hex.EncodeToString(sum[:8]) + "\"\n" + after
 }
 
 func moment(t time.Time, loc *time.Location) string {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/session-migrator/session-migrator/pipeline/memory"
+	"github.com/session-migrator/session-migrator/pipeline/sink/sinktest"
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
 )
 
@@ -80,6 +81,9 @@ func TestDocumentKeepsItsPromises(t *testing.T) {
 		}
 		if again, _ := memory.Render(memory.Build(in), opt); !bytes.Equal(text, again) {
 			rt.Fatal("not the same twice")
+		}
+		if bytes.HasPrefix(text, []byte("---\n")) && !sinktest.Proven(text) {
+			rt.Fatalf("doesn't prove itself:\n%s", text)
 		}
 		checkHarmless(rt, string(text))
 		if limit == 0 || limit >= 1200 {

@@ -1,9 +1,11 @@
 package sink_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,8 +59,9 @@ const threadID = "019c4a10-9790-7c5e-9a41-3f08b7d20e63"
 
 // document is one that proves itself, as package memory writes them.
 func document(id, body string) []byte {
-	sum := sha256.Sum256([]byte(body))
-	return []byte("---\nsession_id: \"" + id + "\"\nhash: \"" + hex.EncodeToString(sum[:8]) + "\"\ngenerator: \"session-migrator 1\"\n---\n" + body)
+	before, after := "---\ntags: [\"codex\"]\nsession_id: \""+id+"\"\n", "generator: \"session-migrator 1\"\n---\n"+body
+	sum := sha256.Sum256([]byte(before + after))
+	return []byte(before + "hash: \"" + hex.EncodeToString(sum[:8]) + "\"\n" + after)
 }
 
 // After the loss of all receipts our own documents are still ours, and those
@@ -81,6 +84,10 @@ func TestLostReceipts(t *testing.T) {
 	name := filepath.Join(dir, r.Path)
 	for what, data := range map[string][]byte{
 		"edited below":      append(document(threadID, "# two\n"), "note\n"...),
+		"edited tags":       bytes.Replace(document(threadID, "# two\n"), []byte(`"codex"`), []byte(`"codex", "mine"`), 1),
+		"a line above":      bytes.Replace(document(threadID, "# two\n"), []byte("session_id"), []byte("permalink: x\nsession_id"), 1),
+		"a line below":      bytes.Replace(document(threadID, "# two\n"), []byte("\n---\n"), []byte("\nmine: x\n---\n"), 1),
+		"another hash":      bytes.Replace(document(threadID, "# two\n"), []byte("\n---\n"), []byte("\nhash: \"x\"\n---\n"), 1),
 		"of another thread": document("019c4a10-9790-7c5e-9a41-000000000000", "# two\n"),
 		"no front matter":   []byte("# two\n"),
 		"unclosed":          []byte("---\nhash: x\n"),
@@ -91,9 +98,20 @@ func TestLostReceipts(t *testing.T) {
 		if r := put(document(threadID, "# three\n")); r.State != sink.StateEdited {
 			t.Errorf("%s: %v", what, r.State)
 		}
+		older := sink.Receipt{Sink: "drop", ThreadID: threadID, Path: r.Path, Hash: "of a document before", State: sink.StateWritten}
+		if err := d.Remove(t.Context(), older); !errors.Is(err, sink.ErrEdited) {
+			t.Errorf("%s: removed, %v", what, err)
+		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != string(data) {
 			t.Errorf("%s: file is now %q, %v", what, got, err)
 		}
+	}
+	// Renewed by a run that was killed before it kept the receipt.
+	if err := os.WriteFile(name, document(threadID, "# two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove(t.Context(), sink.Receipt{Sink: "drop", ThreadID: threadID, Path: r.Path, Hash: "of a document before", State: sink.StateWritten}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/session-migrator/session-migrator/store/atomicfile"
 )
@@ -46,7 +45,7 @@ func putOwn(root *os.Root, name string, a Artifact, r Receipt) (Receipt, error) 
 	return r, nil
 }
 
-// removeOwn deletes a file of ours that is still as the receipt says.
+// removeOwn deletes a file of ours that nobody edited.
 func removeOwn(root *os.Root, name string, r Receipt) error {
 	data, found, err := readRegular(root, name)
 	switch {
@@ -54,7 +53,7 @@ func removeOwn(root *os.Root, name string, r Receipt) error {
 		return fmt.Errorf("read what was put: %w", err)
 	case !found:
 		return nil
-	case r.State == StateEdited || hashOf(data) != r.Hash:
+	case r.State == StateEdited || hashOf(data) != r.Hash && !proves(data, r.ThreadID):
 		return fmt.Errorf("remove %s: %w", r.Path, ErrEdited)
 	}
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -88,33 +87,23 @@ func readRegular(root *os.Root, name string) (data []byte, found bool, err error
 	return data, err == nil, err
 }
 
-// proves tells whether a document says itself that it is ours, of this
-// thread, and untouched: its front matter names the thread and the hash of
-// all that follows. It stands in for a receipt that is lost, as after the
-// loss of the database.
+// proves tells whether a document says itself that it is ours, of this thread,
+// and untouched: its front matter names the thread and the hash of all but that
+// line. It stands in for a receipt that is lost or older, as after the loss of
+// the database.
 func proves(data []byte, threadID string) bool {
-	const fence = "---\n"
-	rest, ok := bytes.CutPrefix(data, []byte(fence))
-	if !ok {
+	if !of(data, threadID) {
 		return false
 	}
-	front, body, ok := bytes.Cut(rest, []byte("\n"+fence))
-	if !ok {
+	front, _, _ := bytes.Cut(data, []byte("\n---\n"))
+	start, end := []byte("\nhash: \""), []byte("\"\n")
+	at := bytes.LastIndex(front, start)
+	if at < 0 || !bytes.Contains(front[at:], []byte("\ngenerator: \"session-migrator")) {
 		return false
 	}
-	sum := sha256.Sum256(body)
-	var ours, thread, hash bool
-	for _, l := range strings.Split(string(front), "\n") {
-		key, value, _ := strings.Cut(l, ": ")
-		value = strings.Trim(value, `"`)
-		switch key {
-		case "generator":
-			ours = strings.HasPrefix(value, "session-migrator")
-		case "session_id":
-			thread = value == threadID && threadID != ""
-		case "hash":
-			hash = value == hex.EncodeToString(sum[:8])
-		}
-	}
-	return ours && thread && hash
+	hash, after, _ := bytes.Cut(data[at+len(start):], end)
+	h := sha256.New()
+	h.Write(data[:at+1])
+	h.Write(after)
+	return string(hash) == hex.EncodeToString(h.Sum(nil)[:8])
 }
