@@ -79,9 +79,10 @@ mutants: ## puts known faults into a copy of the tree; the crash test must find 
 faults: ## the slow tests of faults: limits, full disks, killed readers; those that need strace or a namespace skip without
 	@CGO_ENABLED=1 $(GO) test $(SHORT) -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' $$(grep -rl --include='*_test.go' '^func TestFault' . | xargs -n 1 dirname | sort -u)
 
+# All but the test that the page names every test: the page is what comes of it.
 reliability: ## docs/reliability.md, from all tests of faults (N kills, default 2000) and the benchmarks of goals
 	@d=$$(mktemp -d) && export RELIABILITY_DIR=$$d CGO_ENABLED=1 && \
-		$(GO) test -count=1 -tags $(TAGS) ./... && \
+		$(GO) test -count=1 -tags $(TAGS) -skip '^TestPageNamesEveryTest$$' ./... && \
 		$(GO) test -count=1 -tags '$(TAGS) faults' -timeout 20m -run '^TestFault' ./... && \
 		$(MAKE) --no-print-directory crash N=$(or $(N),2000) && \
 		$(GO) test -tags $(TAGS) -run '^$$' -bench '^BenchmarkGoal' ./... && \

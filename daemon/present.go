@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 
 	"github.com/session-migrator/session-migrator/pipeline/sink"
 	"github.com/session-migrator/session-migrator/store"
@@ -19,7 +20,17 @@ func (o *outlet) has(name string) bool {
 		return true
 	}
 	there, err := l.Has(name)
-	return there || err != nil // who writes there tells of it
+	return there || err != nil && !errors.Is(err, sink.ErrPath) // who writes there tells of it
+}
+
+// fits tells whether the sink may have written to where a receipt says.
+func (o *outlet) fits(name string) bool {
+	l, ok := o.sink.(finder)
+	if !ok || name == "" {
+		return true
+	}
+	_, err := l.Has(name)
+	return !errors.Is(err, sink.ErrPath)
 }
 
 // present gives the receipts of documents that are there: lists name no others,

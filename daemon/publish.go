@@ -122,6 +122,10 @@ func forgetMissing(ctx context.Context, db *store.DB, tree *sink.Drop) error {
 		}
 		has, err := tree.Has(r.Name)
 		switch {
+		case errors.Is(err, sink.ErrPath): // damage
+			if err := db.ForgetReceipt(ctx, tree.Name(), id); err != nil {
+				return err
+			}
 		case has || err != nil: // what lies in its way is told when it is written
 			there++
 		default:
@@ -223,6 +227,10 @@ func (o *outlet) publish(ctx context.Context, id string) (outcome, error) {
 	}
 	if last.Rev == rev {
 		return publishedBefore, nil
+	}
+	if !o.fits(last.Name) {
+		p.e.log.Warn("a receipt names no document and is forgotten", "sink", o.name, "name", last.Name)
+		last = store.Receipt{Sink: o.name, ThreadID: id} // damage; a document of ours is found again by what it says
 	}
 	if announced(last) && !o.has(last.Name) {
 		last.Name, last.Hash = "", "" // it was never written, and may belong elsewhere by now

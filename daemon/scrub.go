@@ -86,7 +86,7 @@ func (e *engine) check(ctx context.Context, last *Check) error {
 	if n, err := e.db.Sweep(ctx); err != nil {
 		return err
 	} else if n > 0 {
-		now.add("", fmt.Sprintf("%d rows that belonged to nothing", n))
+		now.add("", fmt.Sprintf("%d rows that belonged to nothing or could not be read", n))
 	}
 	if err := e.pipe.KeepTargets(ctx); err != nil {
 		return err

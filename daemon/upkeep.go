@@ -51,19 +51,25 @@ const (
 
 // CareOf gives what was done for the cache.
 func CareOf(ctx context.Context, db *store.DB) (c Care, err error) {
-	for key, v := range map[string]any{recoveredKey: &c.Recovered, backupKey: &c.Backup, checkKey: &c.Check} {
-		text, err := db.Meta(ctx, key)
-		if err != nil {
-			return c, err
-		}
-		if text == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(text), v); err != nil {
-			return c, fmt.Errorf("read %s: %w", key, err)
-		}
+	var errs [3]error
+	c.Recovered, errs[0] = done[Recovered](ctx, db, recoveredKey)
+	c.Backup, errs[1] = done[Backup](ctx, db, backupKey)
+	c.Check, errs[2] = done[Check](ctx, db, checkKey)
+	return c, errors.Join(errs[:]...)
+}
+
+// done gives what is kept of something that was done; nil if it never was, or if
+// damage made that unreadable: then it is done again.
+func done[T any](ctx context.Context, db *store.DB, key string) (*T, error) {
+	text, err := db.Meta(ctx, key)
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	v := new(T)
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return nil, nil //nolint:nilnil,nilerr // see above
+	}
+	return v, nil
 }
 
 // due tells whether what was last done at a time is to be done again. It is

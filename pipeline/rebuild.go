@@ -30,7 +30,8 @@ func (r *Rebuild) String() string {
 
 const rebuildKey = "rebuild"
 
-// Rebuilding tells whether db is being filled; nil if it isn't.
+// Rebuilding tells whether db is being filled; nil if it isn't. Where damage took
+// how far it is, it still is.
 func Rebuilding(ctx context.Context, db *store.DB) (*Rebuild, error) {
 	text, err := db.Meta(ctx, rebuildKey)
 	if err != nil || text == "" {
@@ -38,7 +39,7 @@ func Rebuilding(ctx context.Context, db *store.DB) (*Rebuild, error) {
 	}
 	r := new(Rebuild)
 	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, fmt.Errorf("read how far the cache is: %w", err)
+		return new(Rebuild), nil //nolint:nilerr // see above
 	}
 	return r, nil
 }

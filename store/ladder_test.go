@@ -56,10 +56,21 @@ func TestStepsAreNumberedAsTheirSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := ""
 	for i, name := range own.steps {
 		if want := fmt.Sprintf("migrations/%04d_", i+1); !strings.HasPrefix(name, want) {
 			t.Errorf("%s makes schema %d", name, i+1)
 		}
+		db, err := open(t.Context(), filepath.Join(t.TempDir(), "cache.db"), ladder{own.from, own.steps[:i+1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		text, err := schemaText(t.Context(), db.sql)
+		if err != nil || text == before {
+			t.Errorf("%s changes nothing of the schema, by which damage to its number is told: %v", name, err)
+		}
+		before = text
 	}
 }
 
@@ -161,7 +172,7 @@ func TestNewerCacheIsReadIfItAllowsThat(t *testing.T) {
 	}
 
 	// One that says no.
-	if db, err = open(t.Context(), path, stepped(t, "ALTER TABLE meta ADD COLUMN note TEXT", "UPDATE meta SET value='99' WHERE key='min_reader'")); err != nil {
+	if db, err = open(t.Context(), path, stepped(t, "ALTER TABLE meta ADD COLUMN note TEXT", "CREATE TABLE extra(x); UPDATE meta SET value='99' WHERE key='min_reader'")); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

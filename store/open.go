@@ -286,6 +286,8 @@ func (db *DB) identify(ctx context.Context) (schema int, err error) {
 		}
 	case app != applicationID:
 		return 0, fmt.Errorf("open cache %s: %w", db.path, ErrForeign)
+	case schema < 0:
+		return 0, fmt.Errorf("open cache %s: %w: schema %d", db.path, ErrDamaged, schema)
 	}
 	return schema, nil
 }
@@ -298,6 +300,11 @@ func (db *DB) gate(ctx context.Context) error {
 	}
 	if schema > db.ladder.top() {
 		return db.newer(schema)
+	}
+	// Each step changes the schema. The last one's with an older number is damage
+	// that no step would find its way out of.
+	if schema < db.ladder.top() && db.checkSchema(ctx) == nil {
+		return fmt.Errorf("open cache %s: %w: its schema is not number %d", db.path, ErrDamaged, schema)
 	}
 	db.fresh = schema == 0
 	return db.migrate(ctx, schema)

@@ -34,7 +34,7 @@ func (db *DB) ForgetReceipt(ctx context.Context, sink, threadID string) error {
 // Receipt gives what a sink wrote for a thread; the zero Receipt if nothing.
 func (db *DB) Receipt(ctx context.Context, sink, threadID string) (r Receipt, err error) {
 	var written int64
-	err = db.read.QueryRowContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed, written_ns FROM receipt WHERE sink=? AND thread_id=?", sink, threadID).
+	err = db.read.QueryRowContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed<>0, written_ns FROM receipt WHERE sink=? AND thread_id=?", sink, threadID).
 		Scan(&r.Sink, &r.ThreadID, &r.Name, &r.Hash, &r.Bytes, &r.Rev, &r.Managed, &written)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Receipt{}, nil
@@ -45,7 +45,7 @@ func (db *DB) Receipt(ctx context.Context, sink, threadID string) (r Receipt, er
 
 // Receipts gives all that a sink wrote.
 func (db *DB) Receipts(ctx context.Context, sink string) (map[string]Receipt, error) {
-	rows, err := db.read.QueryContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed, written_ns FROM receipt WHERE sink=?", sink)
+	rows, err := db.read.QueryContext(ctx, "SELECT sink, thread_id, name, hash, bytes, rev, managed<>0, written_ns FROM receipt WHERE sink=?", sink)
 	if err != nil {
 		return nil, db.wrap("list receipts", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/session-migrator/session-migrator/pipeline/transcript"
@@ -39,7 +38,7 @@ func (db *DB) Rescue(ctx context.Context, from string) (kept int, err error) {
 // rescue does so from any open cache. With lost, also rollouts whose file isn't
 // at its place count as gone.
 func (db *DB) rescue(ctx context.Context, src *sql.DB, lost bool) (kept int, err error) {
-	r := &rescue{ctx: ctx, db: db, src: src, lost: lost}
+	r := &rescue{ctx: ctx, db: db, src: src, lost: lost, types: map[string][]string{}}
 	err = db.writeDurable(ctx, "rescue", func(tx *sql.Tx) error {
 		r.tx = tx
 		return r.run()
@@ -55,6 +54,8 @@ type rescue struct {
 	tx   *sql.Tx
 	lost bool
 	kept int
+
+	types map[string][]string // of the columns that are copied, by table
 }
 
 func (r *rescue) run() error {
@@ -131,9 +132,15 @@ func (r *rescue) both(forward, backward string) [][]any {
 	return out
 }
 
+// insertAll inserts whole rows into a table. Those with a value that is never
+// written are left out.
 func (r *rescue) insertAll(table string, rows [][]any) error {
+	types, err := r.typesOf(table)
+	if err != nil {
+		return err
+	}
 	for _, row := range rows {
-		if slices.ContainsFunc(row, func(v any) bool { s, ok := v.(string); return ok && !utf8.ValidString(s) }) {
+		if !written(row, types) {
 			continue
 		}
 		marks := "?"
@@ -145,6 +152,37 @@ func (r *rescue) insertAll(table string, rows [][]any) error {
 		}
 	}
 	return nil
+}
+
+// typesOf gives the types of a table's columns.
+func (r *rescue) typesOf(table string) (types []string, err error) {
+	if t, ok := r.types[table]; ok {
+		return t, nil
+	}
+	types, err = texts(r.ctx, r.tx, "SELECT type FROM pragma_table_info(?)", table)
+	r.types[table] = types
+	return types, err
+}
+
+// written tells whether values are of the types that are written.
+func written(row []any, types []string) bool {
+	for i, v := range row {
+		var ok bool
+		switch v := v.(type) {
+		case int64:
+			ok = types[i] == "INTEGER"
+		case string:
+			ok = types[i] == "TEXT" && utf8.ValidString(v)
+		case []byte:
+			ok = types[i] == "BLOB"
+		default:
+			ok = v == nil // no number with a point is
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // source is a rollout as the other cache has it.
@@ -165,12 +203,13 @@ func (r *rescue) read(id int64) (s source, ok bool) {
 		return s, false
 	}
 	s.Checkpoint, err = scanCheckpoint(rows, &s.facts, &s.sums, &s.base.RolloutID, &s.base.Ordinal, &s.base.Offset)
-	if err != nil || rows.Err() != nil || len(s.RolloutID) != 36 || len(s.ThreadID) != 36 || s.GenerationSeq < 0 || s.GenerationSeq > s.LastSeq {
+	odd := errors.Is(err, errKind)
+	if err != nil && !odd || rows.Err() != nil || len(s.RolloutID) != 36 || len(s.ThreadID) != 36 || s.GenerationSeq < 0 || s.GenerationSeq > s.LastSeq {
 		return s, false
 	}
 	s.Broken = broken(&s.Checkpoint, s.facts, s.sums)
-	s.whole = s.State == FileGone
-	if _, err := os.Lstat(s.Path); r.lost && errors.Is(err, os.ErrNotExist) {
+	s.whole = s.State == FileGone && !odd
+	if _, err := os.Lstat(s.Path); (r.lost || odd) && errors.Is(err, os.ErrNotExist) {
 		s.whole = true
 	}
 	return s, s.whole || s.GenerationSeq > 0
@@ -277,7 +316,7 @@ func (r *rescue) items(from, to, through int64) error {
 				continue
 			}
 			row[0] = itemID(to, next-1)
-			if err := r.insertAll("item("+rescueColumns+")", [][]any{row}); err != nil {
+			if err := r.insertAll("item", [][]any{row}); err != nil {
 				return err
 			}
 		}

@@ -30,6 +30,9 @@ func TestRescueTakesWhatIsProved(t *testing.T) {
 	if err := old.SaveReceipt(t.Context(), store.Receipt{Sink: "drop", ThreadID: parentID, Name: "a.md", Hash: "h", Rev: 7, Managed: true, Written: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
+	if err := old.SaveReceipt(t.Context(), store.Receipt{Sink: "drop", ThreadID: childID, Name: "b.md", Hash: "h", Managed: true, Written: time.Unix(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
 	if err := old.SetShared(t.Context(), "workbuddy", map[string]string{"/w/MEMORY.md": `{"hash":"1"}`}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +50,15 @@ func TestRescueTakesWhatIsProved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raw.ExecContext(t.Context(), "UPDATE item SET text='other' WHERE text='three'"); err != nil {
-		t.Fatal(err)
+	for _, damage := range []string{
+		"UPDATE item SET text='other' WHERE text='three'",
+		"UPDATE rollout SET archived=7, form=9 WHERE state=3", // the row of what is gone
+		"UPDATE rollout SET state=0 WHERE state=3",
+		"UPDATE receipt SET bytes='x' WHERE name='b.md'",
+	} {
+		if _, err := raw.ExecContext(t.Context(), damage); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := raw.Close(); err != nil {
 		t.Fatal(err)
@@ -77,6 +87,13 @@ func TestRescueTakesWhatIsProved(t *testing.T) {
 	}
 	if got, err := db.Shared(t.Context(), "workbuddy"); err != nil || got["/w/MEMORY.md"] != `{"hash":"1"}` {
 		t.Errorf("shared %v, %v", got, err)
+	}
+	// What is taken over must not be found damaged again.
+	if err := db.CheckAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if r, err := db.Receipt(t.Context(), "drop", childID); err != nil || r.Name != "" {
+		t.Errorf("a receipt that was never written: %+v, %v", r, err)
 	}
 	if _, err := db.Rescue(t.Context(), backup); err != nil {
 		t.Fatal(err)

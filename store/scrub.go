@@ -99,8 +99,8 @@ func (db *DB) Drop(ctx context.Context, row int64) error {
 	})
 }
 
-// Sweep removes rows that belong to nothing, which only damage leaves behind,
-// and says how many there were.
+// Sweep removes rows that belong to nothing and summaries that can't be read,
+// which only damage leaves behind, and says how many there were.
 func (db *DB) Sweep(ctx context.Context) (n int64, err error) {
 	err = db.write(ctx, "sweep", func(tx *sql.Tx) error {
 		n, err = sweep(ctx, tx)
@@ -119,6 +119,7 @@ func sweep(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 		"DELETE FROM thread WHERE thread_id NOT IN (SELECT thread_id FROM rollout)",
 		"DELETE FROM decision WHERE thread NOT IN (SELECT id FROM thread) OR target NOT IN (SELECT id FROM target)",
 		"DELETE FROM pack WHERE thread NOT IN (SELECT id FROM thread)",
+		"DELETE FROM summary WHERE " + oddSummaries,
 		"DELETE FROM counted WHERE thread NOT IN (SELECT id FROM thread)",
 	} {
 		r, err := tx.ExecContext(ctx, q)

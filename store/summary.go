@@ -74,13 +74,17 @@ func (db *DB) SaveSummary(ctx context.Context, s summary.Summary) error {
 	return err
 }
 
-// Summaries gives what is stored of a thread, one of each source at most.
+// oddSummaries is the condition that finds those that damage made unreadable.
+const oddSummaries = "source NOT BETWEEN 0 AND 255 OR CASE WHEN json_valid(body) THEN json_type(body)<>'object' ELSE 1 END"
+
+// Summaries gives what is stored of a thread, one of each source at most, without
+// those that damage made unreadable.
 func (db *DB) Summaries(ctx context.Context, threadID string) (out []summary.Summary, err error) {
 	// An older daemon may run beside this reader: there are none then.
 	if v, err := db.Schema(ctx); err != nil || v < summarySchema {
 		return nil, err
 	}
-	rows, err := db.read.QueryContext(ctx, "SELECT source, model, through, created_ns, body FROM summary WHERE thread_id=? ORDER BY source", threadID)
+	rows, err := db.read.QueryContext(ctx, "SELECT source, model, through, created_ns, body FROM summary WHERE thread_id=? AND NOT ("+oddSummaries+") ORDER BY source", threadID)
 	if err != nil {
 		return nil, db.wrap("read summaries", err)
 	}
@@ -93,8 +97,8 @@ func (db *DB) Summaries(ctx context.Context, threadID string) (out []summary.Sum
 			return nil, db.wrap("read summaries", err)
 		}
 		var body summaryBody
-		if err := json.Unmarshal([]byte(text), &body); err != nil {
-			return nil, fmt.Errorf("read a summary: %w", err)
+		if json.Unmarshal([]byte(text), &body) != nil {
+			continue
 		}
 		s.Client, s.Text, s.Made, s.Created = body.Client, body.Text, body.Made, at(created)
 		out = append(out, s)

@@ -115,6 +115,23 @@ func TestLostReceipts(t *testing.T) {
 	}
 }
 
+// A receipt that damage changed names no document, and nothing else is touched.
+func TestReceiptsOfNowhere(t *testing.T) {
+	d, _ := openDrop(t)
+	for _, name := range []string{"a.md", "projects/p/a.txt", "projects/P/a.md", "projects/../a.md", "../projects/p/a.md", "projects/p/q/a.md", "\x00rojects/p/a.md"} {
+		r := sink.Receipt{Sink: "drop", ThreadID: threadID, Path: name, Hash: "h", Size: 1, State: sink.StateWritten}
+		if _, err := d.Has(name); !errors.Is(err, sink.ErrPath) {
+			t.Errorf("has %q: %v", name, err)
+		}
+		if err := d.Remove(t.Context(), r); !errors.Is(err, sink.ErrPath) {
+			t.Errorf("remove %q: %v", name, err)
+		}
+		if _, err := d.Put(t.Context(), sink.Artifact{ThreadID: threadID, Workspace: "/w", Name: "a.md", Data: []byte("x"), Last: r}); !errors.Is(err, sink.ErrPath) {
+			t.Errorf("put %q: %v", name, err)
+		}
+	}
+}
+
 func TestUnsafeFoldersAreRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("mode bits carry no rights on windows")

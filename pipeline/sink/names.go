@@ -3,7 +3,6 @@ package sink
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -44,12 +43,14 @@ const maxName = 100
 func checkPath(p string) error {
 	parts := strings.Split(p, "/")
 	if len(parts) != 3 || parts[0] != projectsDir {
-		return errors.New("no path of a document")
+		return ErrPath
 	}
-	if err := checkPart(parts[1]); err != nil {
-		return err
+	for _, err := range []error{checkPart(parts[1]), checkName(parts[2])} {
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrPath, err)
+		}
 	}
-	return checkName(parts[2])
+	return nil
 }
 
 // checkName takes the name of a document's file: lower case ASCII with .md.

@@ -149,16 +149,16 @@ func (p *placed) where(a Artifact) (at place, name string, found bool, err error
 func (p *placed) locate(name string) (place, string, error) {
 	abs := filepath.FromSlash(name)
 	if !filepath.IsAbs(abs) || filepath.Clean(abs) != abs {
-		return place{}, "", fmt.Errorf("%q is no path of a document", name)
+		return place{}, "", fmt.Errorf("%q: %w", name, ErrPath)
 	}
 	dir, base := filepath.Split(abs)
 	dir = filepath.Clean(dir)
 	if err := checkName(base); err != nil {
-		return place{}, "", err
+		return place{}, "", fmt.Errorf("%w: %w", ErrPath, err)
 	}
 	if p.sub != "" {
 		if filepath.Base(dir) != p.sub {
-			return place{}, "", fmt.Errorf("%q is no path of a document", name)
+			return place{}, "", fmt.Errorf("%q: %w", name, ErrPath)
 		}
 		dir = filepath.Dir(dir)
 	}

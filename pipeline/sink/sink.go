@@ -111,6 +111,8 @@ var (
 	// ErrUnsafe says that nothing is written to a folder because others could
 	// change what lies there.
 	ErrUnsafe = errors.New("the folder is not safe")
+	// ErrPath says that a sink puts no document where a receipt says.
+	ErrPath = errors.New("no path of a document")
 )
 
 func hashOf(data []byte) string {
