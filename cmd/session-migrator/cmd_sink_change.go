@@ -245,7 +245,9 @@ func runSinkDisable(ctx context.Context, a *app, name string, f sinkFlags) error
 	if err := checkDisable(ctx, c, k, before.Sinks[name], f.workspace); err != nil {
 		return err
 	}
-	var said choices.Choice
+	said := switchedOff(before.Sinks[name], k.Mode, f)
+	// Looked up now: a daemon takes away what there is as soon as it hears of the choice.
+	had, unread := a.had(ctx, c, k, said)
 	err = choices.Change(c.Home, func(all *choices.Choices) error {
 		said = switchedOff(all.Sinks[name], k.Mode, f)
 		all.Sinks[name] = said
@@ -265,23 +267,29 @@ func runSinkDisable(ctx context.Context, a *app, name string, f sinkFlags) error
 		put(a.out, "%s is off; its files stay\n", name)
 		return nil
 	}
-	left, err := a.takeAway(ctx, c, k, said)
-	if err != nil {
-		return err
+	var l left
+	switch {
+	case errors.Is(unread, store.ErrNone): // nothing was ever written
+	case unread != nil:
+		return unread
+	default:
+		if l, err = a.takeAway(ctx, c, k, said, had); err != nil {
+			return err
+		}
 	}
 	if a.flags.json {
-		err = a.printJSON(changed(k, said, left, nil))
+		err = a.printJSON(changed(k, said, l, nil))
 	} else {
-		put(a.out, "%s is off%s; %s\n", name, where, left)
-		for _, path := range left.edited {
+		put(a.out, "%s is off%s; %s\n", name, where, l)
+		for _, path := range l.edited {
 			put(a.out, "edited, it stays: %s\n", clean(path, false))
 		}
-		for _, path := range left.waiting {
+		for _, path := range l.waiting {
 			put(a.err, "still there: %s\n", clean(path, false))
 		}
 	}
-	if len(left.waiting) > 0 && err == nil {
-		return hinted(partlyError{plural(len(left.waiting), "file") + " could not be taken away yet"}, `the daemon tries again; "session-migrator status" says why`)
+	if len(l.waiting) > 0 && err == nil {
+		return hinted(partlyError{plural(len(l.waiting), "file") + " could not be taken away yet"}, `the daemon tries again; "session-migrator status" says why`)
 	}
 	return err
 }
@@ -315,22 +323,21 @@ const (
 	leavePoll     = 100 * time.Millisecond
 )
 
+// had gives the files of a sink that go by a choice, and are there.
+func (a *app) had(ctx context.Context, c config.Config, k sink.Consumer, said choices.Choice) ([]string, error) {
+	had, _, err := a.written(ctx, daemon.Options{Config: c, Version: version}, k, said)
+	return slices.DeleteFunc(had, func(path string) bool { return !exists(path) }), err
+}
+
 // takeAway has what a sink wrote taken away: by the daemon, which is the one
-// writer of the cache, or without one by this command.
-func (a *app) takeAway(ctx context.Context, c config.Config, k sink.Consumer, said choices.Choice) (l left, err error) {
+// writer of the cache, or without one by this command. had is what there was
+// before the choice.
+func (a *app) takeAway(ctx context.Context, c config.Config, k sink.Consumer, said choices.Choice, had []string) (l left, err error) {
 	log, err := a.log(slog.LevelWarn)
 	if err != nil {
 		return l, err
 	}
 	opt := daemon.Options{Config: c, Version: version, Log: log}
-	had, _, err := a.written(ctx, opt, k, said)
-	had = slices.DeleteFunc(had, func(path string) bool { return !exists(path) })
-	if errors.Is(err, store.ErrNone) {
-		return l, nil // nothing was ever written
-	}
-	if err != nil {
-		return l, err
-	}
 	err = opt.TakeAway(ctx)
 	locked, byDaemon := errors.AsType[*daemon.LockedError](err)
 	if err != nil && (!byDaemon || !locked.Daemon) {
