@@ -110,7 +110,7 @@ func (m *comparison) load(rolloutID string) error {
 	}
 	defer rows.Close()
 	if !rows.Next() {
-		return errors.Join(rows.Err(), ErrNotFound)
+		return noRow(rows)
 	}
 	if m.cp, err = scanCheckpoint(rows, &m.facts, &m.own, &m.base.RolloutID, &m.base.Ordinal, &m.base.Offset); err != nil {
 		return err

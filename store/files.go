@@ -29,12 +29,21 @@ func checkpoint(ctx context.Context, q queryer, where string, arg any) (c Checkp
 	}
 	defer rows.Close()
 	if !rows.Next() {
-		return c, errors.Join(rows.Err(), ErrNotFound)
+		return c, noRow(rows)
 	}
 	var facts, own string
 	c, err = scanCheckpoint(rows, &facts, &own)
 	c.Broken = err == nil && broken(&c, facts, own)
 	return c, errors.Join(err, rows.Err())
+}
+
+// noRow is the error of a query that gave no row: that there is none, but not
+// where one can't be read.
+func noRow(rows *sql.Rows) error {
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return ErrNotFound
 }
 
 // errKind means that a rollout's row has a form, state or mark of archives that

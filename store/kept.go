@@ -89,7 +89,7 @@ func addUp(ctx context.Context, tx *sql.Tx, row int64, own string) (other bool, 
 	}
 	defer rows.Close()
 	if !rows.Next() {
-		return false, errors.Join(rows.Err(), ErrNotFound)
+		return false, noRow(rows)
 	}
 	var facts string
 	c, err := scanCheckpoint(rows, &facts)
