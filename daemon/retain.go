@@ -90,7 +90,7 @@ func (o *outlet) retain(ctx context.Context, now time.Time) error {
 		r := receipts[k.ThreadID]
 		err := o.sink.Remove(ctx, k)
 		switch {
-		case err == nil, errors.Is(err, sink.ErrPath):
+		case err == nil, errors.Is(err, sink.ErrPath): // which damage named: nothing is there
 			r.Name, r.Bytes = "", 0
 			o.indexes = now
 		case errors.Is(err, sink.ErrEdited):

@@ -154,7 +154,7 @@ func (p *publisher) leaveFiles(ctx context.Context, k sink.Sink, said choices.Ch
 		}
 		err = k.Remove(ctx, putReceipt(r))
 		switch {
-		case err == nil, errors.Is(err, sink.ErrPath):
+		case err == nil, errors.Is(err, sink.ErrPath): // which damage named: nothing is there
 			err = p.e.db.ForgetReceipt(ctx, k.Name(), id)
 		case errors.Is(err, sink.ErrEdited):
 			r.Managed = false

@@ -50,7 +50,8 @@ func noRow(rows *sql.Rows) error {
 // there is none of. The rest of it was scanned.
 var errKind = errors.New("no such form, state or mark of an archive")
 
-// oddKinds is the condition that finds such rows.
+// oddKinds is the condition that finds such rows, and those whose other mark is
+// neither yes nor no.
 const oddKinds = "form NOT BETWEEN 1 AND 3 OR state NOT BETWEEN 1 AND 3 OR archived NOT BETWEEN 0 AND 1 OR base_complete NOT BETWEEN 0 AND 1"
 
 // scanCheckpoint scans checkpointColumns and what more was selected.

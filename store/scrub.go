@@ -67,7 +67,8 @@ func (db *DB) Mend(ctx context.Context, rolloutID string) error {
 		row, gen, seq := cp.Row, int64(cp.Generation), cp.GenerationSeq
 		from, to := itemID(row, 0), itemID(row, 1<<seqBits-1)
 		if cp.Broken || cp.Cursor.Offset == 0 {
-			// The newest item tells the generation, the newest of another where it began.
+			// Of a row that is to be read from its start nothing is proved either. The
+			// newest item tells the generation, the newest of another where it began.
 			if err := tx.QueryRowContext(ctx, "SELECT coalesce((SELECT gen FROM item WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1), 1)", from, to).Scan(&gen); err != nil {
 				return err
 			}
@@ -108,6 +109,9 @@ func (db *DB) Sweep(ctx context.Context) (n int64, err error) {
 	})
 	return n, err
 }
+
+// oddSummaries is the condition that finds those that damage made unreadable.
+const oddSummaries = "source NOT BETWEEN 0 AND 255 OR CASE WHEN json_valid(body) THEN json_type(body)<>'object' ELSE 1 END"
 
 func sweep(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	for _, q := range []string{
