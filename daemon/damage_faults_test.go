@@ -144,20 +144,27 @@ func healedBy(t *testing.T, opt Options) (steps []string, check Check) {
 	return steps, check
 }
 
-func TestFaultFlippedBytes(t *testing.T) {
-	reliability.Fault(t, 44, "1 to 4 bytes flipped anywhere in 200 caches; then a start and a check of all rollouts")
-	rnd := seeded(t)
-	home := t.TempDir()
-	put(t, home, fiveThreads(), 1)
+// derived gives a home with rollouts, what is derived of it, and the cache's bytes.
+func derived(t *testing.T, all []*rollouttest.Rollout) (home, want string, whole []byte) {
+	t.Helper()
+	home = t.TempDir()
+	put(t, home, all, 1)
 	opt := settings(home, filepath.Join(t.TempDir(), "data"))
 	if err := CatchUp(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
-	want := tables(t, opt.Config.DB())
+	want = tables(t, opt.Config.DB())
 	whole, err := os.ReadFile(opt.Config.DB())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return home, want, whole
+}
+
+func TestFaultFlippedBytes(t *testing.T) {
+	reliability.Fault(t, 44, "1 to 4 bytes flipped anywhere in 200 caches; then a start and a check of all rollouts")
+	rnd := seeded(t)
+	home, want, whole := derived(t, fiveThreads())
 	aside, repaired, silent := 0, 0, 0
 	const rounds = 200
 	for i := range rounds {
